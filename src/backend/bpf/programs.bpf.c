@@ -83,7 +83,6 @@ static __always_inline void begin_sample(struct us_bpf_sample *l, uint64_t now,
 	l->flags = 0;
 	l->n_frame = 0;
 	l->vmm_reason = 0;
-	l->ran_ns = 0;
 	l->n_window = 0;
 	l->frames_at = 0;
 	l->size = 0;
@@ -112,17 +111,18 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 }
 
 /* As us_bpf_sample.ran_ns: a timer that was held up skips ticks. */
-static __always_inline uint32_t ran_since(struct tick_context *ctx,
-					  struct us_bpf_row *row, uint64_t now)
+static __noinline uint32_t ran_since(struct tick_context *ctx, struct scratch *s,
+				     struct us_bpf_row *row, uint64_t now)
 {
-	struct bpf_perf_event_value v = { 0 };
+	/* Not on the stack, of which the programs need nearly all. */
+	struct bpf_perf_event_value *v = (void *)s->span;
 	uint64_t before = row->tick_ns;
 	row->tick_ns = now;
 	if (now - before <= row->near_ns ||
-	    bpf_perf_prog_read_value((void *)ctx, &v, sizeof(v)))
+	    bpf_perf_prog_read_value((void *)ctx, v, sizeof(*v)))
 		return 0;
-	uint64_t ran = v.counter - row->ran_ns;
-	row->ran_ns = v.counter;
+	uint64_t ran = v->counter - row->ran_ns;
+	row->ran_ns = v->counter;
 	return ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
 }
 
@@ -144,7 +144,7 @@ int tick(struct tick_context *ctx)
 		return 0;
 	struct kvm_vcpu *vcpu = (void *)row->vcpu;
 	struct us_bpf_guest *g = bpf_map_lookup_elem(&guests, &row->guest);
-	uint32_t ran_ns = ran_since(ctx, row, now);
+	s->sample.ran_ns = ran_since(ctx, s, row, now);
 	if (!g || !runs_here(vcpu))
 		return count_foreign(row);
 	if (!has_credit(row, now))
@@ -152,7 +152,6 @@ int tick(struct tick_context *ctx)
 	s->guest = row->guest;
 	s->number++;
 	begin_sample(&s->sample, now, at);
-	s->sample.ran_ns = ran_ns;
 	if (!read_registers(&s->sample, s->span, vcpu, &row->seen, &state))
 		return count_foreign(row);
 	s->sample.kind = kind_of(&s->sample, vcpu, state, ctx->word[CONTEXT_MODE]);
