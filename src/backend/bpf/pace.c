@@ -3,6 +3,8 @@
 #include "backend/bpf/pace.h"
 #include "base/random.h"
 
+#include <math.h>
+
 #define OLD_TICKS	16
 #define OLD_DUE		4	  /* samples */
 #define MOST_SKIPPED_NS 250000000 /* a longer gap is left to be counted as late */
@@ -45,6 +47,7 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns)
 	p->before = p->now;
 	p->now = p->next;
 	p->since_ns = now_ns;
+	p->unread_ns += (double)lost.period_ns;
 	p->n_tick = 0;
 	return lost;
 }
@@ -65,22 +68,27 @@ uint64_t us_bpf_pace_near(const struct us_bpf_pace *p)
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
 			     uint64_t ran_ns)
 {
-	double ran = (double)ran_ns / (double)beat.period_ns;
-	p->n_unread++;
-	if (!ran_ns && p->n_tick > 1)
+	double period_ns = (double)beat.period_ns;
+	p->unread_ns += period_ns;
+	if (!ran_ns)
 		return 0;
-	/* The first since the timer was set: others are compared with it. */
-	p->behind = p->n_tick > 1 ? p->behind + ran - p->n_unread : 0;
-	p->n_unread = 0;
-	/* ... or with one that was more punctual. */
-	if (p->behind < 0)
-		p->behind = 0;
-	if (p->behind < 1)
+	p->late_ns += (double)ran_ns - p->unread_ns;
+	p->unread_ns = 0;
+	/* Of the period before, half was taken for lost when the timer was set. */
+	if (p->n_tick <= 1)
+		p->late_ns -= (double)p->before.period_ns / 2;
+	/* Nothing is known of the time before the start; and a tick that came sooner is
+	 * the more punctual one, with which others are compared. */
+	if (!p->before.period_ns && p->n_tick <= 1)
+		p->late_ns = 0;
+	if (p->late_ns < 0)
+		p->late_ns = 0;
+	if (p->late_ns < period_ns)
 		return 0;
-	uint32_t n = p->behind < UINT32_MAX ? (uint32_t)p->behind : UINT32_MAX;
-	p->behind -= n;
-	uint64_t most = MOST_SKIPPED_NS / beat.period_ns;
-	return n < most ? n : (uint32_t)most;
+	uint32_t most = (uint32_t)(MOST_SKIPPED_NS / beat.period_ns);
+	double n = floor(p->late_ns / period_ns);
+	p->late_ns -= n * period_ns;
+	return n < most ? (uint32_t)n : most;
 }
 
 uint32_t us_bpf_pace_due(struct us_bpf_pace *p, double part, double due_of_period)

@@ -32,10 +32,9 @@ struct us_bpf_pace {
 	struct us_bpf_beat now, before, next;
 	uint64_t since_ns; /* when now replaced before */
 	unsigned n_tick;   /* ticks since then */
-	/* When the thread's run time was last read: how late that tick was, in periods,
-	 * and the ticks since then. */
-	double behind;
-	unsigned n_unread;
+	/* When the thread's run time was last read: by how much that tick was late, and
+	 * the time that ticks, and lost parts of periods, stand for since then. */
+	double late_ns, unread_ns;
 	double due;	  /* samples: the part of one that is not delivered yet */
 	double threshold; /* 0 to 1: the part at which a sample is delivered */
 	unsigned n_due;	  /* samples delivered with this threshold */

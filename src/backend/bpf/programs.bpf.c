@@ -122,7 +122,10 @@ static __noinline uint32_t ran_since(struct tick_context *ctx, struct scratch *s
 	    bpf_perf_prog_read_value((void *)ctx, v, sizeof(*v)))
 		return 0;
 	uint64_t ran = v->counter - row->ran_ns;
+	bool other = v->counter < row->ran_ns; /* another thread runs it now */
 	row->ran_ns = v->counter;
+	if (other)
+		return 0;
 	return ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
 }
 
