@@ -95,7 +95,7 @@ static void a_late_stop_is_an_answer(void **state)
 {
 	(void)state;
 	struct rig r;
-	rig_start(&r, 230); /* later than a stop is waited for, sooner than all ends */
+	rig_start(&r, 1000); /* later than a stop is waited for before the next */
 	match(&r);
 	settle(&r);
 	assert_goes_on(&r);

@@ -177,6 +177,7 @@ static int place_strange(struct kvm *k, struct us_err *e)
 	for (unsigned round = 0; r == -EAGAIN && round < PLACE_ROUNDS; round++) {
 		if (round)
 			usleep(PLACE_US);
+		us_kvm_match_settle(&k->match, &k->guest);
 		for (unsigned i = 0; r == -EAGAIN && i < k->n_open; i++)
 			r = place_by(k, &k->vcpu[i]);
 	}

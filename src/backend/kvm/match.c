@@ -17,7 +17,8 @@
 #define ROUNDS	     20
 #define ROUND_US     5000
 #define STOP_WAIT_NS (200 * US_NS_PER_MS)
-#define LAST_WAIT_NS US_NS_PER_SEC
+#define LATE_WAIT_NS (2 * US_NS_PER_SEC)  /* ... more, after all were asked */
+#define LAST_WAIT_NS (10 * US_NS_PER_SEC) /* ... before nobody will resume it */
 #define POLL_US	     20
 
 static ssize_t read_thread_file(pid_t pid, pid_t tid, const char *name, char *text,
@@ -147,10 +148,19 @@ static int match_round(struct us_kvm_match *m, struct us_guest *g, struct us_err
 	return 0;
 }
 
+/* Who has asked a thread to stop has nothing better to do than to wait for that. */
+static void settle_within(struct us_kvm_match *m, struct us_guest *g, uint64_t limit_ns)
+{
+	uint64_t end = us_now_ns() + limit_ns;
+	while (us_kvm_match_settle(m, g) && us_now_ns() < end)
+		usleep(POLL_US);
+}
+
 void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g)
 {
 	int r = match_round(m, g, NULL);
 	(void)r; /* if the VMM has ended, its other threads show that */
+	settle_within(m, g, LATE_WAIT_NS);
 }
 
 int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_err *e)
@@ -164,6 +174,7 @@ int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_e
 		if (r < 0)
 			return r;
 	}
+	settle_within(m, g, LATE_WAIT_NS);
 	if (count_unmatched(g) < g->n_vcpu)
 		return 0;
 	us_fail(e, -ESRCH,
@@ -177,8 +188,6 @@ int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_e
 
 void us_kvm_match_close(struct us_kvm_match *m, struct us_guest *g)
 {
-	uint64_t end = us_now_ns() + LAST_WAIT_NS;
-	while (us_kvm_match_settle(m, g) && us_now_ns() < end)
-		usleep(POLL_US);
+	settle_within(m, g, LAST_WAIT_NS);
 	m->n_asked = 0; /* our exit releases a thread that never stops */
 }
