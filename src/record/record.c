@@ -18,8 +18,8 @@
 #define WARM_UP_SAMPLES 100
 #define WARM_UP_MOST_NS (1500 * US_NS_PER_MS)
 #define CALM_SAMPLES	8
-/* For a backend that copies stacks.  Each way to another stack is learned from two cut
- * samples, and few samples go that way. */
+/* For a backend that copies stacks.  Ways to other stacks are learned from cut samples,
+ * and few samples go there. */
 #define COPIES_MOST_NS (600 * US_NS_PER_MS)
 #define CALM_NS	       (50 * US_NS_PER_MS)
 #define CALM_COPIES    100
@@ -283,7 +283,7 @@ struct warm_up {
 	uint64_t end_ns, most_ns; /* when it ends; if samples are few, and stacks */
 	uint64_t calm_ns;	  /* until then, a stack was cut not long ago */
 	unsigned samples, whole;  /* whole: in a row, or without a stack */
-	bool copies, has_stack;
+	bool copies, has_stack, thorough;
 };
 
 /* False: the stack is whole, or there is none, so there is nothing to learn. */
@@ -317,7 +317,8 @@ static bool is_warm(const struct warm_up *w, uint64_t now)
 		return w->whole >= CALM_SAMPLES ||
 		       (now >= w->end_ns &&
 			(!w->samples || w->samples >= WARM_UP_SAMPLES));
-	return now >= w->calm_ns && (w->whole >= CALM_COPIES || !w->has_stack);
+	return now >= w->calm_ns &&
+	       (!w->thorough || w->whole >= CALM_COPIES || !w->has_stack);
 }
 
 /* Before the recording begins.  A backend that copies stacks learns from cut ones how
@@ -327,10 +328,13 @@ static void warm_up(struct recorder *r)
 {
 	struct us_backend *b = r->backend;
 	uint64_t now = us_now_ns();
-	struct warm_up w = { .copies = b->caps & US_CAP_NO_STOP };
+	struct warm_up w = { .copies = b->caps & US_CAP_NO_STOP,
+			     .thorough = r->opts->warm_up };
 	w.end_ns = now + WARM_UP_NS;
 	w.calm_ns = now + CALM_NS;
-	w.most_ns = now + (w.copies ? COPIES_MOST_NS : WARM_UP_MOST_NS);
+	w.most_ns = now + (!w.copies	? WARM_UP_MOST_NS
+			   : w.thorough ? COPIES_MOST_NS
+					: WARM_UP_NS);
 	if ((!w.copies && !r->opts->warm_up) || b->caps & US_CAP_FUNCTIONS ||
 	    b->ops->start(b, &r->opts->schedule, NULL))
 		return;
