@@ -411,7 +411,6 @@ static void the_kernel_has_another_root(void **state)
 	end(&g, 1);
 }
 
-/* More spaces than there is room for: the first are kept, and nothing breaks. */
 /* The kernel runs first.  Of the code by which it is entered, which still runs with the
  * program's root, samples may be older than those of the program itself. */
 static void a_program_is_seen_after_its_kernel(void **state)
@@ -436,6 +435,28 @@ static void a_program_is_seen_after_its_kernel(void **state)
 	}
 }
 
+/* Without page-table isolation, roots a page apart are two processes'. */
+static void two_programs_are_no_pair(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 1, 0x1000000);
+	map(&g, 0x60000, LINKED, 0x1000000);
+	memcpy(g.ram + 0x51000, g.ram + 0x60000, 4096);
+	memcpy(g.ram + 0x50000, g.ram + 0x60000, 4096);
+	look_by(&g, LINKED + 0x1000, 0x50000, true);
+	g.t_ns += 100 * MS;
+	look_by(&g, 0xffffffff81000000, 0x51000, false);
+	assert_int_equal(g.images.n_place, 1);
+	uint64_t now = g.t_ns;
+	look_by(&g, LINKED + 0x1000, 0x51000, true);
+	assert_int_equal(g.images.n_place, 2);
+	assert_int_equal(g.images.place[1].from_ns, now);
+	end(&g, 1);
+}
+
+/* More spaces than there is room for: the first are kept, and nothing breaks. */
 static void many_spaces(void **state)
 {
 	(void)state;
@@ -583,6 +604,7 @@ int main(void)
 		cmocka_unit_test(a_low_kernel_names_no_program),
 		cmocka_unit_test(the_kernel_has_another_root),
 		cmocka_unit_test(a_program_is_seen_after_its_kernel),
+		cmocka_unit_test(two_programs_are_no_pair),
 		cmocka_unit_test(many_spaces),
 		cmocka_unit_test(a_page_that_was_copied),
 		cmocka_unit_test(a_page_that_differs_is_none),

@@ -82,7 +82,8 @@ struct us_images {
 	uint64_t compare_pause_ns, pair_pause_ns;
 	unsigned turn;
 	bool looked;
-	bool hasty; /* few samples will come: look at each */
+	bool no_pairs; /* a process has one root, not two for page-table isolation */
+	bool hasty;    /* few samples will come: look at each */
 
 	/* Pages outside of all images with kernel code. */
 	struct {

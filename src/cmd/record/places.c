@@ -278,8 +278,10 @@ static uint64_t from_of_pair(struct us_images *i, size_t image, us_gpa root,
 			     const struct us_live_sample *l)
 {
 	uint64_t from_ns = from_of(i, l);
-	const struct us_place *other =
-		root ? active_at(i, image, root ^ US_ROOT_OF_USER) : NULL;
+	const struct us_place *other = root && !i->no_pairs
+					       ? active_at(i, image,
+							   root ^ US_ROOT_OF_USER)
+					       : NULL;
 	if (other && other->root && other->bias == i->v[image].bias &&
 	    other->from_ns < from_ns)
 		return other->from_ns;
@@ -401,7 +403,7 @@ static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const struct us_place p = i->place[k];
-		bool linux_pair = p.root == (root ^ US_ROOT_OF_USER);
+		bool linux_pair = !i->no_pairs && p.root == (root ^ US_ROOT_OF_USER);
 		if (!is_active(&p) || p.end || !p.root || p.root == root ||
 		    active_at(i, p.image, root) ||
 		    (!linux_pair && !has_frame_in(i, &p, l->stack)))
@@ -606,10 +608,20 @@ static void verify(struct us_images *i, const struct us_live_sample *l)
 	atomic_store_explicit(&s->state, US_SEARCH_COLLECT, memory_order_release);
 }
 
+/* A program that runs with an even root: this kernel has no pairs of them, and roots
+ * that are a page apart are two processes'. */
+static void look_for_pairs(struct us_images *i, const struct us_regs *regs)
+{
+	bool runs = regs->user && regs->space.mode != US_PAGING_OFF;
+	i->no_pairs |= regs->arch != US_ARCH_X86_64 ||
+		       (runs && !(regs->space.root & US_ROOT_OF_USER));
+}
+
 void us_images_sample(struct us_images *i, const struct us_live_sample *l)
 {
 	if (!i->n)
 		return;
+	look_for_pairs(i, &l->capture->regs);
 	check_places(i, l);
 	check_here(i, l);
 	compare_guesses(i, l);
