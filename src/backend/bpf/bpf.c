@@ -297,15 +297,15 @@ static void begin_counting(struct bpf *b)
 static void set_timer(struct bpf *b, unsigned i)
 {
 	struct us_bpf_pace *p = &b->pace[i];
+	struct us_bpf_row *row = us_bpf_machine_row(&b->machine, i);
 	us_bpf_timer_set(&b->timer[i], us_bpf_pace_draw(p, b->budget.period_ns));
+	row->tick_ns = 0;
 	uint64_t now = us_now_ns();
 	struct us_bpf_beat lost = us_bpf_pace_set(p, now);
 	if (lost.period_ns)
 		us_vcpu_clock_tick(&b->clock[i], now, lost.period_ns);
 	p->due += lost.part * b->due_of_period;
-	struct us_bpf_row *row = us_bpf_machine_row(&b->machine, i);
 	row->near_ns = us_bpf_pace_near(p);
-	row->tick_ns = 0;
 }
 
 static void set_timers(struct bpf *b)
@@ -403,7 +403,7 @@ static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *
 {
 	struct us_bpf_pace *p = &b->pace[vcpu];
 	struct us_bpf_beat beat = us_bpf_pace_tick(p, l->t_ns);
-	uint32_t ticks = 1 + us_bpf_pace_skipped(p, beat, l->ran_ns);
+	uint32_t ticks = 1 + us_bpf_pace_skipped(p, beat, l->ran_ns, l->n_tick);
 	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, ticks * beat.period_ns);
 	/* Its cost as it would be at the rate that fits the budget. */
 	us_bpf_budget_sample(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));

@@ -47,7 +47,7 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns)
 	p->before = p->now;
 	p->now = p->next;
 	p->since_ns = now_ns;
-	p->unread_ns += (double)lost.period_ns;
+	p->lost_ns += (double)lost.period_ns;
 	p->n_tick = 0;
 	return lost;
 }
@@ -65,23 +65,31 @@ uint64_t us_bpf_pace_near(const struct us_bpf_pace *p)
 	return p->now.period_ns + p->now.period_ns / 2;
 }
 
+/* What n ticks stand for, of which the last one is of beat. */
+static double ticks_ns(const struct us_bpf_pace *p, struct us_bpf_beat beat, uint32_t n)
+{
+	/* The first one after the timer was set: the others are of the period before.
+	 */
+	uint64_t others_ns = p->n_tick <= 1 && p->before.period_ns ? p->before.period_ns
+								   : beat.period_ns;
+	return (double)beat.period_ns + (double)others_ns * (n ? n - 1 : 0);
+}
+
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
-			     uint64_t ran_ns)
+			     uint64_t ran_ns, uint32_t n_tick)
 {
 	double period_ns = (double)beat.period_ns;
-	p->unread_ns += period_ns;
 	if (!ran_ns)
 		return 0;
-	p->late_ns += (double)ran_ns - p->unread_ns;
-	p->unread_ns = 0;
-	/* Of the period before, half was taken for lost when the timer was set. */
+	p->late_ns += (double)ran_ns - ticks_ns(p, beat, n_tick) - p->lost_ns;
+	p->lost_ns = 0;
+	/* Of the period before, half was taken for lost when the timer was set: it may
+	 * have been more. */
 	if (p->n_tick <= 1)
 		p->late_ns -= (double)p->before.period_ns / 2;
 	/* Nothing is known of the time before the start; and a tick that came sooner is
 	 * the more punctual one, with which others are compared. */
-	if (!p->before.period_ns && p->n_tick <= 1)
-		p->late_ns = 0;
-	if (p->late_ns < 0)
+	if ((!p->before.period_ns && p->n_tick <= 1) || p->late_ns < 0)
 		p->late_ns = 0;
 	if (p->late_ns < period_ns)
 		return 0;

@@ -32,9 +32,9 @@ struct us_bpf_pace {
 	struct us_bpf_beat now, before, next;
 	uint64_t since_ns; /* when now replaced before */
 	unsigned n_tick;   /* ticks since then */
-	/* When the thread's run time was last read: by how much that tick was late, and
-	 * the time that ticks, and lost parts of periods, stand for since then. */
-	double late_ns, unread_ns;
+	/* When a sample last said how long the thread had run: by how much it was late,
+	 * and parts of periods that were lost since then. */
+	double late_ns, lost_ns;
 	double due;	  /* samples: the part of one that is not delivered yet */
 	double threshold; /* 0 to 1: the part at which a sample is delivered */
 	unsigned n_due;	  /* samples delivered with this threshold */
@@ -59,15 +59,18 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns);
 /* Hot path: a tick came at t_ns.  Returns what it stands for. */
 struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns);
 
-/* For the program: if the tick before is as near, none was skipped. */
+/* For the program: if the tick before is as near, mostly none was skipped. */
 uint64_t us_bpf_pace_near(const struct us_bpf_pace *p);
 
-/* Hot path, after us_bpf_pace_tick(), whose result is beat: how many ticks were skipped
- * before this one.  ran_ns: how long the thread has had a host CPU since this was last
- * known; 0: not known now.  It must be known at the first tick after the timer was set,
- * and if the tick before is farther than us_bpf_pace_near(). */
+/*
+ * Hot path, after us_bpf_pace_tick(), whose result is beat: how many ticks were
+ * skipped. The thread has had a host CPU for ran_ns, in n_tick ticks (this one
+ * included, and those that made no sample), since a sample last said so; 0: this one
+ * does not.  It should at the first tick after the timer was set, and if the tick
+ * before is farther than us_bpf_pace_near().
+ */
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
-			     uint64_t ran_ns);
+			     uint64_t ran_ns, uint32_t n_tick);
 
 /* Hot path: how many samples, possibly none, are due for that part of a mean period; a
  * whole period has due_of_period. */

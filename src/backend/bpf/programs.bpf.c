@@ -67,6 +67,8 @@ static __always_inline void send(struct scratch *s, struct us_bpf_row *row,
 							 : BPF_RB_NO_WAKEUP;
 	if (bpf_ringbuf_output(&ring, l, size, flags))
 		row->full++;
+	else if (l->ran_ns)
+		row->unsent_ran_ns = row->unsent_n_tick = 0;
 }
 
 static __always_inline bool runs_here(struct kvm_vcpu *vcpu)
@@ -110,23 +112,28 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 	return false;
 }
 
-/* As us_bpf_sample.ran_ns: a timer that was held up skips ticks. */
-static __noinline uint32_t ran_since(struct tick_context *ctx, struct scratch *s,
-				     struct us_bpf_row *row, uint64_t now)
+/* A timer that was held up skips ticks: read how long the thread has run.  Not all
+ * ticks make a sample that arrives; until one does, sums are kept. */
+static __noinline int note_tick(struct tick_context *ctx, struct scratch *s,
+				struct us_bpf_row *row, uint64_t now)
 {
 	/* Not on the stack, of which the programs need nearly all. */
 	struct bpf_perf_event_value *v = (void *)s->span;
 	uint64_t before = row->tick_ns;
 	row->tick_ns = now;
-	if (now - before <= row->near_ns ||
-	    bpf_perf_prog_read_value((void *)ctx, v, sizeof(*v)))
-		return 0;
-	uint64_t ran = v->counter - row->ran_ns;
-	bool other = v->counter < row->ran_ns; /* another thread runs it now */
-	row->ran_ns = v->counter;
-	if (other)
-		return 0;
-	return ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
+	row->unsent_n_tick++;
+	if (now - before > row->near_ns &&
+	    !bpf_perf_prog_read_value((void *)ctx, v, sizeof(*v))) {
+		/* Less than before: the clock of another thread. */
+		if (v->counter > row->ran_ns)
+			row->unsent_ran_ns += v->counter - row->ran_ns;
+		row->ran_ns = v->counter;
+	}
+	s->sample.ran_ns = row->unsent_ran_ns < UINT32_MAX
+				   ? (uint32_t)row->unsent_ran_ns
+				   : UINT32_MAX;
+	s->sample.n_tick = (uint32_t)row->unsent_n_tick;
+	return 0;
 }
 
 static __always_inline int count_foreign(struct us_bpf_row *row)
@@ -147,7 +154,7 @@ int tick(struct tick_context *ctx)
 		return 0;
 	struct kvm_vcpu *vcpu = (void *)row->vcpu;
 	struct us_bpf_guest *g = bpf_map_lookup_elem(&guests, &row->guest);
-	s->sample.ran_ns = ran_since(ctx, s, row, now);
+	note_tick(ctx, s, row, now);
 	if (!g || !runs_here(vcpu))
 		return count_foreign(row);
 	if (!has_credit(row, now))
