@@ -47,7 +47,6 @@
 #include "profile/naming.h"
 #include "profile/pair_map.h"
 #include "profile/profile.h"
-#include "profile/rests.h"
 #include "profile/slices.h"
 #include "profile/stretches.h"
 #include "profile/trie.h"
@@ -247,8 +246,6 @@ struct us_profile {
 	bool whole; /* this is the only file, and all its samples are wanted */
 	bool plain; /* in this file, stacks do not depend on the time */
 	uint64_t from_ns, to_ns; /* range of wanted samples in this file */
-	bool rests; /* in this file, samples of rest stand for time since the last */
-	struct us_rests rest; /* of this file */
 	uint64_t busy_ns; /* some sample of a running vCPU is at this time or later */
 	struct us_late late; /* samples whose stack is not known yet */
 

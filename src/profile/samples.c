@@ -27,23 +27,17 @@ void us_profile_begin_samples(struct us_profile *p)
 	p->to_ns = o->to_ns ? o->to_ns : us_profile_phases_end(p);
 	p->plain = !p->cuts.n && !p->n_phase && !o->roots;
 	p->whole = is_whole(p);
-	p->rests = (p->from_ns || p->to_ns) && us_profile_only_ticks(p);
-	p->rest = (struct us_rests){ 0 };
 	if (p->whole)
 		us_slices_expect(&p->running, p->busy_ns);
 }
 
-/* *s may be reduced to the part that is wanted. */
-static bool is_wanted(struct us_profile *p, struct us_sample *s)
+static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 {
 	uint64_t mask = p->opts.vcpu_mask;
 	if (mask && (s->vcpu > 63 || !(mask >> s->vcpu & 1)))
 		return false;
-	if (p->file[p->file_now].left_out)
-		return false;
-	if (p->rests && us_rests_has(s))
-		return us_rests_clip(&p->rest, s, p->from_ns, p->to_ns);
-	return s->t_ns >= p->from_ns && (!p->to_ns || s->t_ns < p->to_ns);
+	return s->t_ns >= p->from_ns && (!p->to_ns || s->t_ns < p->to_ns) &&
+	       !p->file[p->file_now].left_out;
 }
 
 /* Add to what is kept sample by sample. */
@@ -292,9 +286,10 @@ static size_t choose(struct us_profile *p, const struct us_sample *s, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		if (p->last_t < s[i].t_ns)
 			p->last_t = s[i].t_ns;
+		if (!is_wanted(p, &s[i]))
+			continue;
 		ret[to] = s[i];
-		if (is_wanted(p, &ret[to]))
-			ret[to++].t_ns += p->shift_ns;
+		ret[to++].t_ns += p->shift_ns;
 	}
 	return to;
 }

@@ -312,7 +312,8 @@ static void func_intervals(struct count *c)
  */
 static double tick_error(const struct us_profile *p, double all)
 {
-	double vcpus = __builtin_popcountll(p->sum.vcpu_mask);
+	double vcpus = (double)__builtin_popcountll(p->sum.vcpu_mask) *
+		       (double)p->n_file;
 	double resets = (double)p->sum.running / US_OLD_TICKS;
 	return all > 0 ? 1.96 * sqrt(resets / 12 + 5 * vcpus) / all : 0;
 }
