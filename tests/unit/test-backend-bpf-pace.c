@@ -233,6 +233,26 @@ static void a_very_long_gap_is_not_one_sample(void **state)
 	assert_int_equal(us_bpf_pace_skipped(&p, beat, 0, 1), 0);
 }
 
+/* No sample counts for all of a gap, and all that counts is the gap. */
+static void a_gap_is_shared(void **state)
+{
+	(void)state;
+	struct us_bpf_pace p;
+	us_bpf_pace_start(&p, 1);
+	us_bpf_pace_draw(&p, 1000000);
+	us_bpf_pace_set(&p, 0);
+	struct us_bpf_beat beat = us_bpf_pace_tick(&p, 1000000);
+	assert_true(fabs(us_bpf_pace_part(&p, beat, 20, true) - 21 * beat.part) < 1e-9);
+	double most = 0, sum = 0;
+	for (unsigned i = 0; i < 200; i++) {
+		double part = us_bpf_pace_part(&p, beat, i ? 0 : 40, false);
+		most = part > most ? part : most;
+		sum += part - beat.part;
+	}
+	assert_true(most < 7 * beat.part);
+	assert_true(fabs(sum - 40 * beat.part) < 1e-6 * sum);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -244,6 +264,7 @@ int main(void)
 		cmocka_unit_test(late_ticks_skip_none),
 		cmocka_unit_test(skipped_ticks_are_made_up_for),
 		cmocka_unit_test(a_very_long_gap_is_not_one_sample),
+		cmocka_unit_test(a_gap_is_shared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

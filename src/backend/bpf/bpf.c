@@ -403,12 +403,13 @@ static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *
 {
 	struct us_bpf_pace *p = &b->pace[vcpu];
 	struct us_bpf_beat beat = us_bpf_pace_tick(p, l->t_ns);
-	uint32_t ticks = 1 + us_bpf_pace_skipped(p, beat, l->ran_ns, l->n_tick);
-	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, ticks * beat.period_ns);
+	uint32_t skipped = us_bpf_pace_skipped(p, beat, l->ran_ns, l->n_tick);
+	double part = us_bpf_pace_part(p, beat, skipped, l->kind != US_BPF_GUEST);
+	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, (1 + skipped) * beat.period_ns);
 	/* Its cost as it would be at the rate that fits the budget. */
 	us_bpf_budget_sample(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));
 	b->cost_ns += l->cost_ns;
-	return us_bpf_pace_due(p, ticks * beat.part, b->due_of_period);
+	return us_bpf_pace_due(p, part, b->due_of_period);
 }
 
 /* False: it is from an earlier start, or no sample is due. */
@@ -670,6 +671,8 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 	ret->backed_off = due_of(b, b->counts.backed_off);
 	/* The vCPUs' clocks also miss the ticks that brought no sample. */
 	ret->late -= ret->late < no_sample ? ret->late : no_sample;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		ret->late += (uint64_t)(b->pace[i].owed * b->due_of_period);
 	ret->vcpu_ns = b->lived_ns;
 	uint64_t now = us_now_ns();
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)

@@ -7,6 +7,7 @@
 
 #define OLD_TICKS	16
 #define OLD_DUE		4	  /* samples */
+#define PAID_BY		8	  /* samples, about, count for what was skipped */
 #define MOST_SKIPPED_NS 250000000 /* a longer gap is left to be counted as late */
 
 uint64_t us_bpf_pace_period(double hz)
@@ -48,6 +49,7 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns)
 	p->now = p->next;
 	p->since_ns = now_ns;
 	p->lost_ns += (double)lost.period_ns;
+	p->n_set++;
 	p->n_tick = 0;
 	return lost;
 }
@@ -87,16 +89,30 @@ uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
 	 * have been more. */
 	if (p->n_tick <= 1)
 		p->late_ns -= (double)p->before.period_ns / 2;
-	/* Nothing is known of the time before the start; and a tick that came sooner is
+	/* Nothing is known of the time before the start, nor which ticks were of which
+	 * period if none has arrived for two of them.  And a tick that came sooner is
 	 * the more punctual one, with which others are compared. */
-	if ((!p->before.period_ns && p->n_tick <= 1) || p->late_ns < 0)
+	bool unknown = p->n_set > 1 || (!p->before.period_ns && p->n_tick <= 1);
+	if (unknown || p->late_ns < 0)
 		p->late_ns = 0;
+	p->n_set = 0;
 	if (p->late_ns < period_ns)
 		return 0;
 	uint32_t most = (uint32_t)(MOST_SKIPPED_NS / beat.period_ns);
 	double n = floor(p->late_ns / period_ns);
 	p->late_ns -= n * period_ns;
 	return n < most ? (uint32_t)n : most;
+}
+
+double us_bpf_pace_part(struct us_bpf_pace *p, struct us_bpf_beat beat,
+			uint32_t skipped, bool at_once)
+{
+	if (at_once)
+		return beat.part * (1 + skipped);
+	p->owed += beat.part * skipped;
+	double paid = p->owed / PAID_BY;
+	p->owed -= paid;
+	return beat.part + paid;
 }
 
 uint32_t us_bpf_pace_due(struct us_bpf_pace *p, double part, double due_of_period)

@@ -13,6 +13,13 @@
  * same ticks with the same weights for as long as a period lasts.  It is therefore
  * delivered when the sum reaches a threshold below one, which is drawn again every few
  * samples.  This changes no sum by more than one.
+ *
+ * A timer that was held up skips the ticks that came due meanwhile: the host's kernel
+ * had its interrupts off, or the host is a virtual machine itself and had no CPU.  The
+ * guest stood still then.  What the host's kernel did for an exit counts for that exit.
+ * Where in its own code the guest was when the host had no CPU is chance, and one
+ * sample that counted for all of a long gap would make the shares of functions as
+ * uncertain as few samples do: the next samples count for a part of it each.
  */
 #ifndef US_BACKEND_BPF_PACE_H
 #define US_BACKEND_BPF_PACE_H
@@ -35,6 +42,8 @@ struct us_bpf_pace {
 	/* When a sample last said how long the thread had run: by how much it was late,
 	 * and parts of periods that were lost since then. */
 	double late_ns, lost_ns;
+	unsigned n_set;	  /* how often the timer was set since then */
+	double owed;	  /* mean periods of skipped ticks that no sample counts for */
 	double due;	  /* samples: the part of one that is not delivered yet */
 	double threshold; /* 0 to 1: the part at which a sample is delivered */
 	unsigned n_due;	  /* samples delivered with this threshold */
@@ -71,6 +80,11 @@ uint64_t us_bpf_pace_near(const struct us_bpf_pace *p);
  */
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
 			     uint64_t ran_ns, uint32_t n_tick);
+
+/* Hot path: the part of a mean period that a sample counts for: its own and some of the
+ * skipped ticks'.  at_once: this one has to do with the gap. */
+double us_bpf_pace_part(struct us_bpf_pace *p, struct us_bpf_beat beat,
+			uint32_t skipped, bool at_once);
 
 /* Hot path: how many samples, possibly none, are due for that part of a mean period; a
  * whole period has due_of_period. */
