@@ -152,7 +152,7 @@ static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skippe
 {
 	struct us_bpf_pace p;
 	uint64_t random = 7, due = 0, now = 0, last = 0, read = 0, n = 0;
-	uint32_t n_tick = 0;
+	uint16_t n_tick = 0, n_new = 0;
 	double stood = 0;
 	us_bpf_pace_start(&p, 3);
 	uint64_t period = us_bpf_pace_draw(&p, 1000000);
@@ -166,10 +166,12 @@ static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skippe
 		struct us_bpf_beat beat = us_bpf_pace_tick(&p, now);
 		bool known = !last || now - last > us_bpf_pace_near(&p);
 		n_tick++;
+		n_new++;
 		uint32_t skipped = us_bpf_pace_skipped(&p, beat, known ? now - read : 0,
-						       n_tick);
+						       n_tick, n_new);
 		read = known ? now : read;
 		n_tick = known ? 0 : n_tick;
+		n_new = known ? 0 : n_new;
 		stood += (double)beat.period_ns * (1 + skipped);
 		*ret_skipped += skipped;
 		last = now;
@@ -183,6 +185,7 @@ static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skippe
 		us_bpf_pace_set(&p, now);
 		due = now;
 		last = 0;
+		n_new = 0;
 	}
 	return stood / (double)now;
 }
@@ -219,18 +222,18 @@ static void a_very_long_gap_is_not_one_sample(void **state)
 	for (unsigned i = 1; i <= 3; i++)
 		assert_int_equal(us_bpf_pace_skipped(&p,
 						     us_bpf_pace_tick(&p, i * period),
-						     period, 1),
+						     period, 1, 1),
 				 0);
 	/* Those before it made no sample. */
 	assert_int_equal(us_bpf_pace_skipped(&p, us_bpf_pace_tick(&p, 9 * period),
-					     6 * period, 6),
+					     6 * period, 6, 6),
 			 0);
 	struct us_bpf_beat beat = us_bpf_pace_tick(&p, 60000000000ULL);
-	uint32_t n = us_bpf_pace_skipped(&p, beat, UINT32_MAX, 1);
+	uint32_t n = us_bpf_pace_skipped(&p, beat, UINT32_MAX, 1, 1);
 	assert_int_equal(n, 250000000 / period);
 	/* Not known: nothing is made up for. */
 	beat = us_bpf_pace_tick(&p, 120000000000ULL);
-	assert_int_equal(us_bpf_pace_skipped(&p, beat, 0, 1), 0);
+	assert_int_equal(us_bpf_pace_skipped(&p, beat, 0, 1, 1), 0);
 }
 
 /* No sample counts for all of a gap, and all that counts is the gap. */

@@ -403,7 +403,7 @@ static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *
 {
 	struct us_bpf_pace *p = &b->pace[vcpu];
 	struct us_bpf_beat beat = us_bpf_pace_tick(p, l->t_ns);
-	uint32_t skipped = us_bpf_pace_skipped(p, beat, l->ran_ns, l->n_tick);
+	uint32_t skipped = us_bpf_pace_skipped(p, beat, l->ran_ns, l->n_tick, l->n_new);
 	double part = us_bpf_pace_part(p, beat, skipped, l->kind != US_BPF_GUEST);
 	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, (1 + skipped) * beat.period_ns);
 	/* Its cost as it would be at the rate that fits the budget. */

@@ -56,7 +56,8 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns)
 
 struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns)
 {
-	if (t_ns <= p->since_ns && p->before.period_ns)
+	p->is_before = t_ns <= p->since_ns && p->before.period_ns;
+	if (p->is_before)
 		return p->before;
 	p->n_tick++;
 	return p->now;
@@ -67,35 +68,38 @@ uint64_t us_bpf_pace_near(const struct us_bpf_pace *p)
 	return p->now.period_ns + p->now.period_ns / 2;
 }
 
-/* What n ticks stand for, of which the last one is of beat. */
-static double ticks_ns(const struct us_bpf_pace *p, struct us_bpf_beat beat, uint32_t n)
+/* What the last report of run time adds to late_ns; *ret_known: if anything is known.
+ */
+static double late_by(struct us_bpf_pace *p, uint64_t ran_ns, uint16_t n_tick,
+		      uint16_t n_new, bool *ret_known)
 {
-	/* The first one after the timer was set: the others are of the period before.
-	 */
-	uint64_t others_ns = p->n_tick <= 1 && p->before.period_ns ? p->before.period_ns
-								   : beat.period_ns;
-	return (double)beat.period_ns + (double)others_ns * (n ? n - 1 : 0);
+	double before_ns = (double)p->before.period_ns;
+	*ret_known = n_tick < UINT16_MAX && n_tick >= n_new;
+	if (p->is_before) /* what was lost when the timer was set comes behind it */
+		return (double)ran_ns - n_tick * before_ns;
+	/* Nothing is known of the time before the start, nor which ticks were of which
+	 * period if the timer was set twice.  What was taken for lost when it was set,
+	 * half a period, may have been a whole one. */
+	double lost_ns = p->lost_ns + (p->n_set ? before_ns / 2 : 0);
+	*ret_known &= p->n_set == 0 || (p->n_set == 1 && p->before.period_ns);
+	p->n_set = 0;
+	p->lost_ns = 0;
+	return (double)ran_ns - n_new * (double)p->now.period_ns -
+	       (n_tick - n_new) * before_ns - lost_ns;
 }
 
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
-			     uint64_t ran_ns, uint32_t n_tick)
+			     uint64_t ran_ns, uint16_t n_tick, uint16_t n_new)
 {
 	double period_ns = (double)beat.period_ns;
+	bool known;
 	if (!ran_ns)
 		return 0;
-	p->late_ns += (double)ran_ns - ticks_ns(p, beat, n_tick) - p->lost_ns;
-	p->lost_ns = 0;
-	/* Of the period before, half was taken for lost when the timer was set: it may
-	 * have been more. */
-	if (p->n_tick <= 1)
-		p->late_ns -= (double)p->before.period_ns / 2;
-	/* Nothing is known of the time before the start, nor which ticks were of which
-	 * period if none has arrived for two of them.  And a tick that came sooner is
-	 * the more punctual one, with which others are compared. */
-	bool unknown = p->n_set > 1 || (!p->before.period_ns && p->n_tick <= 1);
-	if (unknown || p->late_ns < 0)
+	p->late_ns += late_by(p, ran_ns, n_tick, n_new, &known);
+	/* A tick that came sooner is the more punctual one, with which others are
+	 * compared. */
+	if (!known || p->late_ns < 0)
 		p->late_ns = 0;
-	p->n_set = 0;
 	if (p->late_ns < period_ns)
 		return 0;
 	uint32_t most = (uint32_t)(MOST_SKIPPED_NS / beat.period_ns);

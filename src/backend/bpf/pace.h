@@ -39,6 +39,7 @@ struct us_bpf_pace {
 	struct us_bpf_beat now, before, next;
 	uint64_t since_ns; /* when now replaced before */
 	unsigned n_tick;   /* ticks since then */
+	bool is_before;	   /* the last tick was of the period before */
 	/* When a sample last said how long the thread had run: by how much it was late,
 	 * and parts of periods that were lost since then. */
 	double late_ns, lost_ns;
@@ -73,13 +74,12 @@ uint64_t us_bpf_pace_near(const struct us_bpf_pace *p);
 
 /*
  * Hot path, after us_bpf_pace_tick(), whose result is beat: how many ticks were
- * skipped. The thread has had a host CPU for ran_ns, in n_tick ticks (this one
- * included, and those that made no sample), since a sample last said so; 0: this one
- * does not.  It should at the first tick after the timer was set, and if the tick
- * before is farther than us_bpf_pace_near().
+ * skipped. The others are as in struct us_bpf_sample.  ran_ns should be known at the
+ * first tick after the timer was set, and if the tick before is farther than
+ * us_bpf_pace_near().
  */
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
-			     uint64_t ran_ns, uint32_t n_tick);
+			     uint64_t ran_ns, uint16_t n_tick, uint16_t n_new);
 
 /* Hot path: the part of a mean period that a sample counts for: its own and some of the
  * skipped ticks'.  at_once: this one has to do with the gap. */

@@ -52,6 +52,16 @@ static __always_inline void copy_stack(struct scratch *s, const struct us_bpf_gu
 		copy_chain(s, fp);
 }
 
+/* A sample has told the sums: only ticks behind the last read remain. */
+static __always_inline void begin_sums(struct us_bpf_row *row)
+{
+	row->unsent_ran_ns = 0;
+	row->unsent_n_tick -= row->read_n_tick;
+	row->unsent_n_new -= row->unsent_n_new < row->read_n_new ? row->unsent_n_new
+								 : row->read_n_new;
+	row->read_n_tick = row->read_n_new = 0;
+}
+
 static __always_inline void send(struct scratch *s, struct us_bpf_row *row,
 				 uint64_t begin_ns)
 {
@@ -68,7 +78,7 @@ static __always_inline void send(struct scratch *s, struct us_bpf_row *row,
 	if (bpf_ringbuf_output(&ring, l, size, flags))
 		row->full++;
 	else if (l->ran_ns)
-		row->unsent_ran_ns = row->unsent_n_tick = 0;
+		begin_sums(row);
 }
 
 static __always_inline bool runs_here(struct kvm_vcpu *vcpu)
@@ -112,6 +122,11 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 	return false;
 }
 
+static __always_inline uint16_t in_16_bits(uint64_t n)
+{
+	return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+}
+
 /* A timer that was held up skips ticks: read how long the thread has run.  Not all
  * ticks make a sample that arrives; until one does, sums are kept. */
 static __noinline int note_tick(struct tick_context *ctx, struct scratch *s,
@@ -122,17 +137,21 @@ static __noinline int note_tick(struct tick_context *ctx, struct scratch *s,
 	uint64_t before = row->tick_ns;
 	row->tick_ns = now;
 	row->unsent_n_tick++;
+	row->unsent_n_new = before ? row->unsent_n_new + 1 : 1;
 	if (now - before > row->near_ns &&
 	    !bpf_perf_prog_read_value((void *)ctx, v, sizeof(*v))) {
 		/* Less than before: the clock of another thread. */
 		if (v->counter > row->ran_ns)
 			row->unsent_ran_ns += v->counter - row->ran_ns;
 		row->ran_ns = v->counter;
+		row->read_n_tick = row->unsent_n_tick;
+		row->read_n_new = row->unsent_n_new;
 	}
 	s->sample.ran_ns = row->unsent_ran_ns < UINT32_MAX
 				   ? (uint32_t)row->unsent_ran_ns
 				   : UINT32_MAX;
-	s->sample.n_tick = (uint32_t)row->unsent_n_tick;
+	s->sample.n_tick = in_16_bits(row->read_n_tick);
+	s->sample.n_new = in_16_bits(row->read_n_new);
 	return 0;
 }
 

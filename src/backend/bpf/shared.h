@@ -73,8 +73,9 @@ struct us_bpf_row {
 	uint64_t full;	  /* samples lost because the ring was full */
 	uint64_t ran_ns;  /* how long the thread had had a host CPU when it was read */
 	uint64_t tick_ns; /* the last tick; 0: the timer was set anew since */
-	/* For the next sample, as us_bpf_sample. */
-	uint64_t unsent_ran_ns, unsent_n_tick;
+	/* Since a sample last said so, as in us_bpf_sample; and how many ticks there
+	 * had been when ran_ns was read. */
+	uint64_t unsent_ran_ns, unsent_n_tick, unsent_n_new, read_n_tick, read_n_new;
 	uint64_t near_ns;    /* no tick was skipped if the one before is as near */
 	uint64_t pointer_at; /* us_gva of the pointer to start from; 0: none */
 	struct us_bpf_seen seen;
@@ -170,13 +171,14 @@ struct us_bpf_sample {
 	 * interrupts); ~0: unknown. */
 	uint32_t reason;
 	uint32_t vmm_reason; /* the same, as KVM told the VMM (KVM_EXIT_...) */
-	/* How long the thread has had a host CPU since a sample last said so, up to ~0,
-	 * and the ticks since then.  0: not read, because the tick before was not long
-	 * ago. */
+	/* How long the thread had had a host CPU when this was last read, since a
+	 * sample last said so, up to ~0; 0: not read since. */
 	uint32_t ran_ns;
 	uint32_t cost_ns; /* of the program up to this point */
 	uint32_t n_window;
-	uint32_t n_tick; /* see ran_ns */
+	/* Ticks in ran_ns, the last one included, whether they made samples or not; and
+	 * those of them since the timer was set; up to ~0. */
+	uint16_t n_tick, n_new;
 	struct us_bpf_window {
 		uint64_t at;
 		uint32_t len;
