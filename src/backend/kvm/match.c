@@ -148,7 +148,6 @@ static int match_round(struct us_kvm_match *m, struct us_guest *g, struct us_err
 	return 0;
 }
 
-/* Who has asked a thread to stop has nothing better to do than to wait for that. */
 static void settle_within(struct us_kvm_match *m, struct us_guest *g, uint64_t limit_ns)
 {
 	uint64_t end = us_now_ns() + limit_ns;
@@ -160,7 +159,6 @@ void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g)
 {
 	int r = match_round(m, g, NULL);
 	(void)r; /* if the VMM has ended, its other threads show that */
-	settle_within(m, g, LATE_WAIT_NS);
 }
 
 int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_err *e)

@@ -26,7 +26,8 @@ struct us_kvm_match {
  */
 US_MUST_CHECK int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g,
 				       struct us_err *e);
-/* Try once more with the threads that are not matched to a vCPU yet. */
+/* Try once more with the threads that are not matched to a vCPU yet.  Call
+ * us_kvm_match_settle() soon. */
 void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g);
 
 /* Hot path: resume the threads that have stopped late, and take their answers.  True:
