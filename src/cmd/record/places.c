@@ -612,7 +612,9 @@ static void verify(struct us_images *i, const struct us_live_sample *l)
  * that are a page apart are two processes'. */
 static void look_for_pairs(struct us_images *i, const struct us_regs *regs)
 {
-	bool runs = regs->user && regs->space.mode != US_PAGING_OFF;
+	bool runs = regs->user && !regs->space_old &&
+		    regs->space.mode != US_PAGING_OFF &&
+		    regs->space.mode != US_PAGING_UNKNOWN;
 	i->no_pairs |= regs->arch != US_ARCH_X86_64 ||
 		       (runs && !(regs->space.root & US_ROOT_OF_USER));
 }
