@@ -53,13 +53,14 @@ static __always_inline void copy_stack(struct scratch *s, const struct us_bpf_gu
 }
 
 /* A sample has told the sums: only ticks behind the last read remain. */
-static __always_inline void begin_sums(struct us_bpf_row *row)
+static __noinline int begin_sums(struct us_bpf_row *row)
 {
 	row->unsent_ran_ns = 0;
 	row->unsent_n_tick -= row->read_n_tick;
 	row->unsent_n_new -= row->unsent_n_new < row->read_n_new ? row->unsent_n_new
 								 : row->read_n_new;
 	row->read_n_tick = row->read_n_new = 0;
+	return 0;
 }
 
 static __always_inline void send(struct scratch *s, struct us_bpf_row *row,
