@@ -398,12 +398,16 @@ static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
 	us_gpa root = c->regs.space.root & US_ROOT_MASK;
 	size_t n = i->n_place;
 	bool judged, tried = false;
+	/* Of other processors the roots are as the kernel likes: one way, by a look. */
+	bool may_pair = c->regs.arch != US_ARCH_X86_64 && !(root & US_ROOT_OF_USER);
 	if (c->regs.user || c->regs.space.mode == US_PAGING_OFF || l->stack->root ||
 	    l->t_ns < i->pair_ns)
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const struct us_place p = i->place[k];
-		bool linux_pair = !i->no_pairs && p.root == (root ^ US_ROOT_OF_USER);
+		bool linux_pair = i->no_pairs ? may_pair && p.root == (root |
+								       US_ROOT_OF_USER)
+					      : p.root == (root ^ US_ROOT_OF_USER);
 		if (!is_active(&p) || p.end || !p.root || p.root == root ||
 		    active_at(i, p.image, root) ||
 		    (!linux_pair && !has_frame_in(i, &p, l->stack)))
