@@ -4,16 +4,8 @@
  * thread that runs a vCPU, and puts a copy of its registers and stack into a ring.
  */
 #include "backend/bpf/bpf.h"
-#include "backend/bpf/budget.h"
-#include "backend/bpf/sample.h"
-#include "backend/bpf/machine.h"
-#include "backend/bpf/pace.h"
-#include "backend/bpf/roots.h"
-#include "backend/bpf/stack_need.h"
-#include "backend/bpf/timer.h"
-#include "backend/bpf/vcpu_clock.h"
-#include "backend/bpf/vmx.h"
-#include "backend/bpf/wait.h"
+#include "backend/bpf/session.h"
+#include "backend/bpf/settle.h"
 #include "backend/kvm/probe.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -28,56 +20,11 @@
 #define SETTLE_NS	(50 * US_NS_PER_MS) /* how often the clocks are settled */
 #define LEAST_SETTLE_NS (5 * US_NS_PER_MS)
 #define PLACE_NS	(10 * US_NS_PER_MS) /* how often changed memory is read again */
-#define PLUG_NS		US_NS_PER_SEC	    /* how often to look for new vCPUs */
 #define EAGER_STEP_NS	US_NS_PER_MS /* how often to look while something is learned */
 #define LEARN_NS	(200 * US_NS_PER_MS) /* for roots, before a start */
 #define LEARN_PERIOD_NS US_NS_PER_MS
 
 extern const struct us_backend_ops us_backend_bpf;
-
-/* The last sample, with the data that follows it. */
-union sample_buffer {
-	struct us_bpf_sample sample;
-	uint8_t bytes[US_BPF_MAX_SAMPLE];
-};
-
-struct bpf {
-	struct us_backend base;
-	int pidfd;
-	enum us_bpf_host host;
-	struct us_bpf_machine machine;
-	struct us_bpf_timer timer[US_MAX_VCPUS];
-	struct us_vcpu_clock clock[US_MAX_VCPUS];
-	struct us_bpf_vmx *vmx; /* NULL: on another host */
-	struct us_schedule schedule;
-	bool chosen[US_MAX_VCPUS];
-	unsigned n_chosen;
-	struct us_bpf_budget budget;
-	struct us_bpf_pace pace[US_MAX_VCPUS];
-	double due_of_period; /* samples due in each mean period: 1, or more if the
-				 kernel's shortest period is too long */
-	uint64_t start_ns, settle_ns, settled_ns, placed_ns, plugged_ns;
-	uint64_t pause_ns; /* about how often the clocks are settled */
-	uint64_t random;
-	uint64_t cost_ns; /* of the programs and of samples of stopped vCPUs, since the
-			     start */
-	uint64_t skipped; /* ticks without credit, as counted so far */
-	struct us_bpf_counts zero; /* what they had counted at the start */
-	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
-	uint64_t lived_ns;	   /* for how long these were observed */
-	struct us_backend_counts counts;
-	uint64_t stamp_ns; /* of the samples from settling: before any deadline */
-	/* The settled clocks and states from here on still have samples to deliver. */
-	unsigned next_slot, next_state;
-	bool stale; /* for the current capture, the memory slots were outdated */
-	struct us_bpf_need need;
-	struct us_host_copy host_copy; /* of the current capture */
-	struct us_bpf_roots roots;
-	bool plan_has_root; /* pointers are not followed with the sample's root */
-	struct us_bpf_wait wait;
-	struct us_err why;
-	union sample_buffer buffer;
-};
 
 static int refuse_guest(const struct us_guest *g, struct us_err *why)
 {
@@ -129,7 +76,7 @@ static int bpf_probe(const struct us_target *t, struct us_err *why)
 
 static void bpf_close(struct us_backend *base)
 {
-	struct bpf *b = (struct bpf *)base;
+	struct us_bpf_session *b = (struct us_bpf_session *)base;
 	if (!b)
 		return;
 	for (unsigned i = 0; i < US_MAX_VCPUS; i++) {
@@ -142,19 +89,7 @@ static void bpf_close(struct us_backend *base)
 	free(b);
 }
 
-static int open_vcpu(struct bpf *b, unsigned i, struct us_err *e)
-{
-	const struct us_bpf_machine *m = &b->machine;
-	int r = us_vcpu_clock_open(&b->clock[i], m->guest.pid, &m->guest.vcpu[i],
-				   &b->timer[i], e);
-	b->clock[i].off = !m->started[i];
-	if (!r)
-		r = us_bpf_timer_open(&b->timer[i], m->programs, m->guest.vcpu[i].tid,
-				      m->row[i], e);
-	return r;
-}
-
-static int open_vmx(struct bpf *b, struct us_err *e)
+static int open_vmx(struct us_bpf_session *b, struct us_err *e)
 {
 	struct us_bpf_row *row[US_MAX_VCPUS];
 	for (unsigned i = 0; i < b->machine.guest.n_vcpu; i++)
@@ -162,21 +97,22 @@ static int open_vmx(struct bpf *b, struct us_err *e)
 	return us_bpf_vmx_open(&b->machine.guest, b->pidfd, row, &b->vmx, e);
 }
 
-static int open_parts(struct bpf *b, const struct us_guest *g, struct us_err *e)
+static int open_parts(struct us_bpf_session *b, const struct us_guest *g,
+		      struct us_err *e)
 {
 	b->pidfd = us_kvm_open_process(g, e);
 	int r = b->pidfd < 0 ? b->pidfd : us_bpf_machine_open(&b->machine, g, e);
 	for (unsigned i = 0; !r && i < g->n_vcpu; i++) {
 		b->clock[i].not_run = b->machine.not_run >> i & 1;
 		if (!b->clock[i].not_run)
-			r = open_vcpu(b, i, e);
+			r = us_bpf_session_open_vcpu(b, i, e);
 	}
 	if (!r && b->host == US_BPF_HOST_VMX)
 		r = open_vmx(b, e);
 	return r;
 }
 
-static void describe(struct bpf *b)
+static void describe(struct us_bpf_session *b)
 {
 	const struct us_bpf_machine *m = &b->machine;
 	snprintf(b->base.how, sizeof(b->base.how),
@@ -205,7 +141,7 @@ static int bpf_open(const struct us_target *t, struct us_backend **ret,
 	int r = may_serve(t, e);
 	if (r < 0)
 		return r;
-	struct bpf *b = calloc(1, sizeof(*b));
+	struct us_bpf_session *b = calloc(1, sizeof(*b));
 	if (!b)
 		return us_fail(e, -ENOMEM, "attach to pid %d: out of memory",
 			       t->guest->pid);
@@ -231,20 +167,13 @@ static int bpf_open(const struct us_target *t, struct us_backend **ret,
 
 /* --- start --- */
 
-static void choose(struct bpf *b, unsigned vcpu)
-{
-	uint64_t mask = b->schedule.vcpu_mask;
-	b->chosen[vcpu] = !mask || mask >> vcpu & 1;
-	b->n_chosen += b->chosen[vcpu];
-}
-
-static void set_schedule(struct bpf *b, const struct us_schedule *s)
+static void set_schedule(struct us_bpf_session *b, const struct us_schedule *s)
 {
 	b->schedule = *s;
 	b->pause_ns = s->pause_ns > SETTLE_NS ? s->pause_ns : SETTLE_NS;
 	b->n_chosen = 0;
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		choose(b, i);
+		us_bpf_session_choose(b, i);
 }
 
 static double due_of_period(const struct us_schedule *s)
@@ -252,20 +181,7 @@ static double due_of_period(const struct us_schedule *s)
 	return s->hz > 0 ? (double)us_bpf_pace_period(s->hz) * s->hz / 1e9 : 1;
 }
 
-/* The time that a sample stands for, if none is left out. */
-static uint64_t unit_ns(const struct bpf *b)
-{
-	return (uint64_t)((double)b->budget.period_ns / b->due_of_period);
-}
-
-/* Settling restarts the ticks, so it must not be in step with the guest either. */
-static uint64_t next_settle(struct bpf *b, uint64_t now)
-{
-	double part = 0.75 + us_random_share(&b->random) / 2;
-	return now + (uint64_t)((double)b->pause_ns * part);
-}
-
-static void begin_counting(struct bpf *b)
+static void begin_counting(struct us_bpf_session *b)
 {
 	uint64_t now = us_now_ns();
 	b->due_of_period = due_of_period(&b->schedule);
@@ -273,7 +189,7 @@ static void begin_counting(struct bpf *b)
 		us_bpf_pace_start(&b->pace[i], b->schedule.seed + i);
 	b->start_ns = b->settled_ns = now;
 	b->random = ~b->schedule.seed;
-	b->settle_ns = next_settle(b, now);
+	b->settle_ns = us_bpf_session_next_settle(b, now);
 	b->plugged_ns = now;
 	b->lived_ns = 0;
 	us_bpf_need_start(&b->need,
@@ -293,31 +209,9 @@ static void begin_counting(struct bpf *b)
 			us_vcpu_clock_start(&b->clock[i], now);
 }
 
-/* Draw another period.  The mean of all is the one that fits the budget. */
-static void set_timer(struct bpf *b, unsigned i)
-{
-	struct us_bpf_pace *p = &b->pace[i];
-	struct us_bpf_row *row = us_bpf_machine_row(&b->machine, i);
-	us_bpf_timer_set(&b->timer[i], us_bpf_pace_draw(p, b->budget.period_ns));
-	row->tick_ns = 0;
-	uint64_t now = us_now_ns();
-	struct us_bpf_beat lost = us_bpf_pace_set(p, now);
-	if (lost.period_ns)
-		us_vcpu_clock_tick(&b->clock[i], now, lost.period_ns);
-	p->due += lost.part * b->due_of_period;
-	row->near_ns = us_bpf_pace_near(p);
-}
-
-static void set_timers(struct bpf *b)
-{
-	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		if (b->chosen[i])
-			set_timer(b, i);
-}
-
 /* Learn about the guest's roots what must be known before anything that needs them is
  * trusted.  The samples for this are not delivered. */
-static void learn_roots(struct bpf *b)
+static void learn_roots(struct us_bpf_session *b)
 {
 	const struct us_guest *g = &b->machine.guest;
 	uint64_t now = us_now_ns(), end = now + LEARN_NS;
@@ -342,7 +236,7 @@ static void learn_roots(struct bpf *b)
 static int bpf_start(struct us_backend *base, const struct us_schedule *s,
 		     struct us_err *e)
 {
-	struct bpf *b = (struct bpf *)base;
+	struct us_bpf_session *b = (struct us_bpf_session *)base;
 	set_schedule(b, s);
 	if (!b->n_chosen)
 		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
@@ -354,13 +248,14 @@ static int bpf_start(struct us_backend *base, const struct us_schedule *s,
 		us_bpf_timer_set(&b->timer[i], 0);
 	learn_roots(b);
 	begin_counting(b);
-	set_timers(b);
+	us_bpf_session_set_timers(b);
 	return 0;
 }
 
 /* --- samples from the ring --- */
 
-static bool has_stack(const struct bpf *b, const struct us_bpf_sample *l, uint8_t state)
+static bool has_stack(const struct us_bpf_session *b, const struct us_bpf_sample *l,
+		      uint8_t state)
 {
 	if (state == US_VCPU_OFF || l->flags & (US_BPF_NESTED | US_BPF_NO_PC))
 		return false;
@@ -368,7 +263,7 @@ static bool has_stack(const struct bpf *b, const struct us_bpf_sample *l, uint8_
 }
 
 /* The guest's memory has moved.  Samples have no stack until its slots are read. */
-static void place_again(struct bpf *b)
+static void place_again(struct us_bpf_session *b)
 {
 	uint64_t now = us_now_ns();
 	if (now - b->placed_ns < PLACE_NS)
@@ -381,7 +276,8 @@ static void place_again(struct bpf *b)
 
 /* On arm64: how far the registers can be trusted, and whether the vCPU waits, which
  * only its code shows. */
-static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_capture *c)
+static void complete(struct us_bpf_session *b, const struct us_bpf_sample *l,
+		     struct us_capture *c)
 {
 	us_bpf_roots_see(&b->roots, c->vcpu, l);
 	us_bpf_roots_doubt(&b->roots, l, &c->regs, &c->window);
@@ -399,7 +295,8 @@ static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_cap
 
 /* How many due samples this one stands for, so that all together cover the time that
  * has passed. */
-static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *l)
+static uint32_t weigh(struct us_bpf_session *b, unsigned vcpu,
+		      const struct us_bpf_sample *l)
 {
 	struct us_bpf_pace *p = &b->pace[vcpu];
 	struct us_bpf_beat beat = us_bpf_pace_tick(p, l->t_ns);
@@ -413,7 +310,8 @@ static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *
 }
 
 /* False: it is from an earlier start, or no sample is due. */
-static bool deliver_sample(struct bpf *b, unsigned vcpu, struct us_capture *c)
+static bool deliver_sample(struct us_bpf_session *b, unsigned vcpu,
+			   struct us_capture *c)
 {
 	const struct us_bpf_sample *l = &b->buffer.sample;
 	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns)
@@ -444,161 +342,8 @@ static bool deliver_sample(struct bpf *b, unsigned vcpu, struct us_capture *c)
 	return true;
 }
 
-/* --- samples without a tick --- */
-
-/* What the programs counted, and what the budget has cost. */
-static void sum_up(struct bpf *b, uint64_t now)
-{
-	struct us_bpf_counts sum;
-	bool changed;
-	us_bpf_machine_count(&b->machine, &sum);
-	uint64_t skipped = sum.skipped - b->skipped;
-	b->counts.stolen_ns = b->cost_ns;
-	b->counts.lost = sum.lost - b->zero.lost;
-	b->counts.failed = sum.foreign - b->zero.foreign;
-	b->skipped = sum.skipped;
-	b->counts.backed_off += us_bpf_budget_settle(&b->budget, now, skipped,
-						     &changed);
-	if (changed)
-		set_timers(b);
-}
-
-static bool process_gone(const struct bpf *b)
-{
-	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
-	return poll(&p, 1, 0) > 0;
-}
-
-/* Also observe a vCPU that was plugged in while the guest runs, or that another thread
- * runs now. */
-static void observe(struct bpf *b, unsigned i, uint64_t now)
-{
-	bool again = i < b->base.n_vcpu;
-	if (again && !(b->gone >> i & 1)) /* another thread runs it */
-		b->lived_ns += now - b->clock[i].from_ns;
-	us_bpf_timer_close(&b->timer[i]);
-	us_vcpu_clock_close(&b->clock[i]);
-	b->gone &= ~(1ULL << i);
-	if (open_vcpu(b, i, NULL) == 0) {
-		us_vcpu_clock_start(&b->clock[i], now);
-	} else { /* it has ended already */
-		us_vcpu_clock_close(&b->clock[i]);
-		b->clock[i].gone = true;
-		b->gone |= 1ULL << i;
-	}
-	if (again)
-		return;
-	choose(b, i);
-	b->budget.n_vcpu = b->n_chosen;
-	/* Another thread may ask how many there are. */
-	__atomic_store_n(&b->base.n_vcpu, i + 1, __ATOMIC_RELAXED);
-}
-
-static void look_for_vcpus(struct bpf *b, uint64_t now)
-{
-	if (now - b->plugged_ns < PLUG_NS)
-		return;
-	b->plugged_ns = now;
-	uint64_t away = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		away |= (uint64_t)b->clock[i].away << i;
-	uint64_t fresh = us_bpf_machine_find_new(&b->machine, b->gone, away);
-	if (!fresh)
-		return;
-	for (unsigned i = 0; i < b->machine.guest.n_vcpu; i++)
-		if (fresh >> i & 1)
-			observe(b, i, now);
-	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);
-	set_timers(b);
-}
-
-static void settle_vcpu(struct bpf *b, unsigned i, uint64_t now)
-{
-	struct us_vcpu_clock *c = &b->clock[i];
-	us_vcpu_clock_settle(c, now, 2 * b->budget.period_ns);
-	b->counts.late += us_vcpu_clock_take(c, US_VCPU_GUEST, unit_ns(b));
-	if (c->gone && !(b->gone >> i & 1)) {
-		b->gone |= 1ULL << i;
-		b->lived_ns += now - c->from_ns;
-	}
-	if (us_bpf_pace_is_old(&b->pace[i]))
-		set_timer(b, i);
-}
-
-/* Afterwards deliver_rest() delivers what is due.  -ESRCH: the guest has ended. */
-static int settle(struct bpf *b, uint64_t now)
-{
-	unsigned gone = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
-		if (!b->chosen[i])
-			continue;
-		settle_vcpu(b, i, now);
-		gone += b->clock[i].gone;
-	}
-	b->cost_ns += us_bpf_vmx_refresh(b->vmx, now);
-	sum_up(b, now);
-	us_bpf_need_settle(&b->need, now);
-	us_bpf_wait_forget(&b->wait);
-	look_for_vcpus(b, now);
-	b->settled_ns = now;
-	b->settle_ns = next_settle(b, now);
-	b->next_slot = b->next_state = 0;
-	if (gone == b->n_chosen || process_gone(b))
-		return us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
-			       b->machine.guest.pid);
-	return 0;
-}
-
-/* A halted vCPU does not run: the registers of its last exit show where it halted. */
-static void add_registers(struct bpf *b, struct us_capture *c)
-{
-	struct us_bpf_sample l;
-	if (!b->schedule.wake_halted || c->state != US_VCPU_HALTED ||
-	    !us_bpf_machine_fetch(&b->machine, c->vcpu, &l))
-		return;
-	us_bpf_sample_regs(&l, &c->regs);
-	c->form = US_CAPTURE_LIVE;
-}
-
-static const uint8_t unseen[] = { US_VCPU_HALTED, US_VCPU_READY, US_VCPU_OFF,
-				  US_VCPU_EXIT };
-
-/* If the caller asks where vCPUs halt, deliver only those that are halted now. */
-static bool is_wanted(const struct bpf *b, uint8_t state)
-{
-	return !b->schedule.wake_halted || state != US_VCPU_HALTED ||
-	       b->clock[b->next_slot].doing == US_KVM_ASLEEP;
-}
-
-static bool deliver_rest(struct bpf *b, struct us_capture *c)
-{
-	for (; b->next_slot < b->base.n_vcpu; b->next_slot++, b->next_state = 0) {
-		while (b->chosen[b->next_slot] && b->next_state < sizeof(unseen)) {
-			uint8_t state = unseen[b->next_state++];
-			uint32_t n = us_vcpu_clock_take(&b->clock[b->next_slot], state,
-							unit_ns(b));
-			if (!n || !is_wanted(b, state))
-				continue;
-			c->t_ns = b->stamp_ns;
-			c->vcpu = (uint16_t)b->next_slot;
-			c->weight = n;
-			c->held_ns = 0;
-			c->cut = false;
-			c->host = NULL;
-			c->pointed = NULL;
-			c->state = state;
-			c->exit = 0;
-			c->form = US_CAPTURE_NONE;
-			b->stale = false;
-			add_registers(b, c);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Nothing new can be learned before the next sample. */
-static uint64_t eager_step(const struct bpf *b)
+static uint64_t eager_step(const struct us_bpf_session *b)
 {
 	uint64_t sample_ns = b->budget.period_ns / b->n_chosen;
 	return sample_ns > EAGER_STEP_NS ? sample_ns : EAGER_STEP_NS;
@@ -606,10 +351,10 @@ static uint64_t eager_step(const struct bpf *b)
 
 static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
 {
-	struct bpf *b = (struct bpf *)base;
+	struct us_bpf_session *b = (struct us_bpf_session *)base;
 	unsigned vcpu;
 	for (;;) {
-		if (deliver_rest(b, c))
+		if (us_bpf_deliver_rest(b, c))
 			return 1;
 		if (us_bpf_client_take(b->machine.client, &b->buffer.sample, &vcpu)) {
 			if (deliver_sample(b, vcpu, c))
@@ -621,7 +366,7 @@ static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 		if (now >= b->settle_ns ||
 		    (now >= deadline_ns && now - b->settled_ns > LEAST_SETTLE_NS)) {
 			b->stamp_ns = now < deadline_ns ? now : deadline_ns - 1;
-			int r = settle(b, now);
+			int r = us_bpf_settle(b, now);
 			if (r < 0)
 				return r;
 			continue;
@@ -639,7 +384,7 @@ static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 
 static void bpf_release(struct us_backend *base, struct us_capture *c)
 {
-	struct bpf *b = (struct bpf *)base;
+	struct us_bpf_session *b = (struct us_bpf_session *)base;
 	c->held_ns = 0;
 	if (c->form == US_CAPTURE_WINDOW && !b->stale)
 		us_bpf_need_learn(&b->need, &c->window, c->cut);
@@ -648,19 +393,19 @@ static void bpf_release(struct us_backend *base, struct us_capture *c)
 static void bpf_point(struct us_backend *base, unsigned vcpu, us_gva at,
 		      const struct us_pointed_plan *plan)
 {
-	struct bpf *b = (struct bpf *)base;
+	struct us_bpf_session *b = (struct us_bpf_session *)base;
 	b->plan_has_root = plan->root_upper != 0;
 	us_bpf_machine_point(&b->machine, vcpu, at, plan);
 }
 
-static uint64_t due_of(const struct bpf *b, uint64_t ticks)
+static uint64_t due_of(const struct us_bpf_session *b, uint64_t ticks)
 {
 	return (uint64_t)((double)ticks * b->due_of_period);
 }
 
 static void bpf_counts(const struct us_backend *base, struct us_backend_counts *ret)
 {
-	const struct bpf *b = (const struct bpf *)base;
+	const struct us_bpf_session *b = (const struct us_bpf_session *)base;
 	struct us_bpf_counts sum;
 	us_bpf_machine_count(&b->machine, &sum);
 	uint64_t skipped = sum.skipped - b->zero.skipped;
@@ -682,14 +427,14 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 
 static void bpf_explain(const struct us_backend *base, int code, struct us_err *e)
 {
-	const struct bpf *b = (const struct bpf *)base;
+	const struct us_bpf_session *b = (const struct us_bpf_session *)base;
 	*e = b->why;
 	e->code = code;
 }
 
 struct us_bpf_programs *us_bpf_programs_of(const struct us_backend *b)
 {
-	return ((const struct bpf *)b)->machine.programs;
+	return ((const struct us_bpf_session *)b)->machine.programs;
 }
 
 const struct us_backend_ops us_backend_bpf = {

@@ -76,7 +76,7 @@ struct us_bpf_row {
 	/* Since a sample last said so, as in us_bpf_sample; and how many ticks there
 	 * had been when ran_ns was read. */
 	uint64_t unsent_ran_ns, unsent_n_tick, unsent_n_new, read_n_tick, read_n_new;
-	uint64_t near_ns;    /* no tick was skipped if the one before is as near */
+	uint64_t near_ns; /* mostly, no tick was skipped if the one before is as near */
 	uint64_t pointer_at; /* us_gva of the pointer to start from; 0: none */
 	struct us_bpf_seen seen;
 };
