@@ -162,13 +162,13 @@ static __always_inline bool read_svm(struct us_bpf_sample *l, uint8_t *bytes,
 }
 
 /* If the emulator is writing back an instruction's results, complete that in the copy.
- */
-static __always_inline void finish_instruction(struct us_bpf_sample *l,
+ * bytes: its registers have no room on the stack, of which the programs need most. */
+static __always_inline void finish_instruction(struct us_bpf_sample *l, uint8_t *bytes,
 					       struct kvm_vcpu *vcpu)
 {
 	struct vcpu_pvm___emulated *pvm = (void *)vcpu;
 	struct kvm_vcpu_arch___emulated *arch = (void *)&vcpu->arch;
-	uint64_t regs[16];
+	const uint64_t *regs = (void *)bytes;
 	if (!bpf_core_field_exists(pvm->in_stock_emul) ||
 	    !bpf_core_field_exists(arch->emulate_ctxt) ||
 	    !BPF_CORE_READ(pvm, in_stock_emul))
@@ -177,7 +177,7 @@ static __always_inline void finish_instruction(struct us_bpf_sample *l,
 	uint64_t eip = BPF_CORE_READ(ctxt, eip);
 	uint16_t dirty = BPF_CORE_READ(ctxt, regs_dirty);
 	if (eip == l->reg[RIP] ||
-	    bpf_probe_read_kernel(regs, sizeof(regs), &ctxt->_regs))
+	    bpf_probe_read_kernel(bytes, sizeof(ctxt->_regs), &ctxt->_regs))
 		return;
 	l->reg[RIP] = eip;
 	for (unsigned i = 0; i < 16; i++)
@@ -185,7 +185,7 @@ static __always_inline void finish_instruction(struct us_bpf_sample *l,
 			l->reg[i] = regs[i];
 }
 
-static __always_inline void read_emulated(struct us_bpf_sample *l,
+static __always_inline void read_emulated(struct us_bpf_sample *l, uint8_t *bytes,
 					  struct kvm_vcpu *vcpu)
 {
 	struct vcpu_pvm *pvm = (void *)vcpu;
@@ -199,7 +199,7 @@ static __always_inline void read_emulated(struct us_bpf_sample *l,
 	l->ss_base = ss.base;
 	l->ss_db = ss.db;
 	l->cpl = (uint8_t)BPF_CORE_READ(pvm, cpl);
-	finish_instruction(l, vcpu);
+	finish_instruction(l, bytes, vcpu);
 }
 
 /* bytes: SPAN_BYTES to work in.  *seen: of this vCPU.  *ret_state: KVM_MP_STATE_... */
@@ -218,7 +218,7 @@ static __always_inline bool read_registers(struct us_bpf_sample *l, uint8_t *byt
 		return read_svm(l, bytes, vcpu);
 	if (host_kind == US_BPF_HOST_EMULATES &&
 	    bpf_core_type_exists(struct vcpu_pvm)) {
-		read_emulated(l, vcpu);
+		read_emulated(l, bytes, vcpu);
 		return true;
 	}
 	return false;
