@@ -61,7 +61,7 @@ static void doubt(us_gva pc, us_gva sp, uint8_t bits, unsigned n_window)
 static void nothing_is_believed_at_first(void **state)
 {
 	(void)state;
-	see(ENOUGH - 1);
+	see(1 + ENOUGH - 1); /* the first is compared with nothing */
 	doubt(UPPER, UPPER, 0, 0);
 	/* Looks without a moment in between tell nothing new. */
 	for (unsigned i = 0; i < 100; i++)
@@ -73,10 +73,20 @@ static void nothing_is_believed_at_first(void **state)
 	doubt(LOWER, LOWER, 64, 1);
 }
 
+/* One look at each of many vCPUs compares nothing. */
+static void first_looks_are_not_compared(void **state)
+{
+	(void)state;
+	for (a_look.row = 0; a_look.row < ENOUGH; a_look.row++)
+		see(1);
+	assert_true(us_bpf_roots_need_more(&roots));
+	assert_false(us_bpf_roots_known(&roots, true));
+}
+
 static void halves_are_apart(void **state)
 {
 	(void)state;
-	see(ENOUGH);
+	see(1 + ENOUGH);
 	a_look.arm.ttbr0 |= 7ULL << 48; /* another ASID */
 	see(1);
 	doubt(LOWER, LOWER, 64, 1);
@@ -100,7 +110,7 @@ static void halves_are_apart(void **state)
 static void long_after_it_is_believed_again(void **state)
 {
 	(void)state;
-	see(ENOUGH);
+	see(1 + ENOUGH);
 	a_look.arm.ttbr1 = 0x40000;
 	see(1 + 511);
 	doubt(UPPER, UPPER, 0, 0);
@@ -157,9 +167,13 @@ static void exits_have_classes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_is_believed_at_first),    TEST(halves_are_apart),
-		TEST(long_after_it_is_believed_again), TEST(new_ones_are_believed),
-		TEST(waiting_is_told_by_code),	       TEST(exits_have_classes),
+		TEST(nothing_is_believed_at_first),
+		TEST(halves_are_apart),
+		TEST(first_looks_are_not_compared),
+		TEST(long_after_it_is_believed_again),
+		TEST(new_ones_are_believed),
+		TEST(waiting_is_told_by_code),
+		TEST(exits_have_classes),
 	};
 	return cmocka_run_group_tests_name("backend-bpf-roots", tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ void us_bpf_roots_see(struct us_bpf_roots *r, unsigned vcpu,
 	const struct us_bpf_aarch64 *a = &l->arm;
 	struct us_space s = us_aarch64_space(a->ttbr0, a->ttbr1, a->tcr, a->sctlr);
 	struct us_bpf_root *v = &r->vcpu[vcpu];
-	bool fresh = !v->seen || v->saves != a->saves;
+	bool fresh = v->seen && v->saves != a->saves;
 	bool old = l->flags & US_BPF_OLD_EL1;
 	r->old |= old;
 	r->fresh |= !old && l->kind == US_BPF_GUEST;
