@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define MOST_AT_ONCE (1U << 16) /* samples passed to other clients in one go */
-#define MUCH	     (US_BPF_QUEUE_BYTES / 4)
+#define MUCH	     (256U << 10)
 
 struct us_bpf_client {
 	uint32_t index;

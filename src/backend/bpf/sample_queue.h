@@ -14,7 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define US_BPF_QUEUE_BYTES (1U << 20) /* a power of two */
+/* A power of two.  When one guest's thread empties the ring, most of it may be of one
+ * other guest. */
+#define US_BPF_QUEUE_BYTES (4U << 20)
+_Static_assert(US_BPF_QUEUE_BYTES >= US_BPF_RING_BYTES / 2, "too small for the ring");
 
 struct us_bpf_queue {
 	uint8_t *bytes; /* NULL: not open */
