@@ -176,15 +176,14 @@ static void set_schedule(struct us_bpf_session *b, const struct us_schedule *s)
 		us_bpf_session_choose(b, i);
 }
 
-static double due_of_period(const struct us_schedule *s)
-{
-	return s->hz > 0 ? (double)us_bpf_pace_period(s->hz) * s->hz / 1e9 : 1;
-}
-
 static void begin_counting(struct us_bpf_session *b)
 {
 	uint64_t now = us_now_ns();
-	b->due_of_period = due_of_period(&b->schedule);
+	double hz = b->schedule.hz;
+	/* Of ticks beyond its limit the kernel skips the time, which looks like sleep.
+	 */
+	uint64_t period_ns = us_bpf_pace_period(hz, us_bpf_timer_max_hz());
+	b->due_of_period = hz > 0 ? (double)period_ns * hz / 1e9 : 1;
 	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
 		us_bpf_pace_start(&b->pace[i], b->schedule.seed + i);
 	b->start_ns = b->settled_ns = now;
@@ -196,8 +195,8 @@ static void begin_counting(struct us_bpf_session *b)
 			  &us_bpf_guests(b->machine.programs)[b->machine.index], now);
 	if (us_bpf_sample_arch == US_ARCH_X86_64)
 		us_bpf_links_guess(&b->need.links, b->need.guest);
-	us_bpf_budget_start(&b->budget, us_bpf_pace_period(b->schedule.hz),
-			    b->schedule.budget_ppm, b->n_chosen, now);
+	us_bpf_budget_start(&b->budget, period_ns, b->schedule.budget_ppm, b->n_chosen,
+			    now);
 	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);
 	b->next_slot = b->base.n_vcpu;
 	memset(&b->counts, 0, sizeof(b->counts));
@@ -314,8 +313,9 @@ static bool deliver_sample(struct us_bpf_session *b, unsigned vcpu,
 			   struct us_capture *c)
 {
 	const struct us_bpf_sample *l = &b->buffer.sample;
-	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns)
+	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns || !b->chosen[vcpu])
 		return false;
+	b->overdue |= l->t_ns > b->settle_ns + b->pause_ns;
 	uint32_t weight = weigh(b, vcpu, l);
 	if (!weight)
 		return false;
@@ -356,6 +356,12 @@ static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	for (;;) {
 		if (us_bpf_deliver_rest(b, c))
 			return 1;
+		if (b->overdue) {
+			int r = us_bpf_settle(b, us_now_ns(), deadline_ns);
+			if (r < 0)
+				return r;
+			continue;
+		}
 		if (us_bpf_client_take(b->machine.client, &b->buffer.sample, &vcpu)) {
 			if (deliver_sample(b, vcpu, c))
 				return 1;
@@ -365,8 +371,7 @@ static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 		/* At a deadline too: the recording may end there. */
 		if (now >= b->settle_ns ||
 		    (now >= deadline_ns && now - b->settled_ns > LEAST_SETTLE_NS)) {
-			b->stamp_ns = now < deadline_ns ? now : deadline_ns - 1;
-			int r = us_bpf_settle(b, now);
+			int r = us_bpf_settle(b, now, deadline_ns);
 			if (r < 0)
 				return r;
 			continue;
@@ -409,10 +414,12 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 	struct us_bpf_counts sum;
 	us_bpf_machine_count(&b->machine, &sum);
 	uint64_t skipped = sum.skipped - b->zero.skipped;
-	uint64_t no_sample = due_of(b, b->counts.lost + b->counts.failed + skipped);
+	uint64_t lost = sum.lost - b->zero.lost, failed = sum.foreign - b->zero.foreign;
+	uint64_t no_sample = due_of(b, lost + failed + skipped);
 	*ret = b->counts;
-	ret->lost = due_of(b, b->counts.lost);
-	ret->failed = due_of(b, b->counts.failed);
+	ret->stolen_ns = b->cost_ns;
+	ret->lost = due_of(b, lost);
+	ret->failed = due_of(b, failed);
 	ret->backed_off = due_of(b, b->counts.backed_off);
 	/* The vCPUs' clocks also miss the ticks that brought no sample. */
 	ret->late -= ret->late < no_sample ? ret->late : no_sample;

@@ -17,10 +17,11 @@ void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t p
 
 /* What all samples would have cost if each had had credit, as a part of what they may
  * cost. */
-static double share(const struct us_bpf_budget *b, double wall_ns, uint64_t n_skipped)
+static double share(struct us_bpf_budget *b, double wall_ns, uint64_t n_skipped)
 {
-	double sample_ns = b->n_sample ? (double)b->cost_ns / (double)b->n_sample : 0;
-	double wanted = (double)b->cost_ns + sample_ns * (double)n_skipped;
+	if (b->n_sample)
+		b->sample_ns = (double)b->cost_ns / (double)b->n_sample;
+	double wanted = (double)b->cost_ns + b->sample_ns * (double)n_skipped;
 	return wanted / wall_ns * 1e6 / b->ppm / TARGET;
 }
 

@@ -21,6 +21,7 @@ struct us_bpf_budget {
 	uint64_t settled_ns;
 	/* Since settled_ns: samples, their cost, and those without credit. */
 	uint64_t n_sample, cost_ns, n_skipped;
+	double sample_ns;   /* what a sample cost when there last was one */
 	uint64_t backed_ns; /* samples lost to a longer period, not yet a whole one */
 };
 

@@ -6,13 +6,16 @@
 #include <math.h>
 
 #define OLD_TICKS	16
+#define MOST_RATE	1.5	  /* of the mean one; the lowest is 1 less */
 #define OLD_DUE		4	  /* samples */
 #define PAID_BY		8	  /* samples, about, count for what was skipped */
 #define MOST_SKIPPED_NS 250000000 /* a longer gap is left to be counted as late */
 
-uint64_t us_bpf_pace_period(double hz)
+uint64_t us_bpf_pace_period(double hz, uint64_t max_hz)
 {
 	double ns = hz > 0 ? 1e9 / hz : 1e9;
+	double least = max_hz ? MOST_RATE * 1e9 / (double)max_hz : 0;
+	ns = ns > least ? ns : least;
 	return ns < US_BPF_PACE_MIN_NS ? US_BPF_PACE_MIN_NS
 	       : ns > 1e15	       ? (uint64_t)1e15
 				       : (uint64_t)ns;
@@ -31,7 +34,7 @@ bool us_bpf_pace_is_old(const struct us_bpf_pace *p)
 
 uint64_t us_bpf_pace_draw(struct us_bpf_pace *p, uint64_t mean_ns)
 {
-	double rate = 0.5 + us_random_share(&p->random);
+	double rate = MOST_RATE - 1 + us_random_share(&p->random);
 	uint64_t period_ns = (uint64_t)((double)mean_ns / rate);
 	if (period_ns < US_BPF_PACE_MIN_NS)
 		period_ns = US_BPF_PACE_MIN_NS;

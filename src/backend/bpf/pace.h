@@ -50,8 +50,9 @@ struct us_bpf_pace {
 	unsigned n_due;	  /* samples delivered with this threshold */
 };
 
-/* The mean period of a rate; 0 or less: a second. */
-uint64_t us_bpf_pace_period(double hz);
+/* The mean period of a rate (0 or less: a second), or a longer one, with which no draw
+ * exceeds the rate max_hz; 0: there is no limit. */
+uint64_t us_bpf_pace_period(double hz, uint64_t max_hz);
 
 void us_bpf_pace_start(struct us_bpf_pace *p, uint64_t seed);
 

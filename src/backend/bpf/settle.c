@@ -16,9 +16,6 @@ static void sum_up(struct us_bpf_session *b, uint64_t now)
 	bool changed;
 	us_bpf_machine_count(&b->machine, &sum);
 	uint64_t skipped = sum.skipped - b->skipped;
-	b->counts.stolen_ns = b->cost_ns;
-	b->counts.lost = sum.lost - b->zero.lost;
-	b->counts.failed = sum.foreign - b->zero.foreign;
 	b->skipped = sum.skipped;
 	b->counts.backed_off += us_bpf_budget_settle(&b->budget, now, skipped,
 						     &changed);
@@ -37,7 +34,7 @@ static bool process_gone(const struct us_bpf_session *b)
 static void observe(struct us_bpf_session *b, unsigned i, uint64_t now)
 {
 	bool again = i < b->base.n_vcpu;
-	if (again && !(b->gone >> i & 1)) /* another thread runs it */
+	if (again && b->chosen[i] && !(b->gone >> i & 1)) /* another thread runs it */
 		b->lived_ns += now - b->clock[i].from_ns;
 	us_bpf_timer_close(&b->timer[i]);
 	us_vcpu_clock_close(&b->clock[i]);
@@ -49,12 +46,13 @@ static void observe(struct us_bpf_session *b, unsigned i, uint64_t now)
 		b->clock[i].gone = true;
 		b->gone |= 1ULL << i;
 	}
-	if (again)
-		return;
-	us_bpf_session_choose(b, i);
-	b->budget.n_vcpu = b->n_chosen;
+	if (!again)
+		us_bpf_session_choose(b, i);
+	if (b->chosen[i])
+		us_bpf_session_set_timer(b, i);
 	/* Another thread may ask how many there are. */
-	__atomic_store_n(&b->base.n_vcpu, i + 1, __ATOMIC_RELAXED);
+	if (!again)
+		__atomic_store_n(&b->base.n_vcpu, i + 1, __ATOMIC_RELAXED);
 }
 
 static void look_for_vcpus(struct us_bpf_session *b, uint64_t now)
@@ -72,13 +70,12 @@ static void look_for_vcpus(struct us_bpf_session *b, uint64_t now)
 		if (fresh >> i & 1)
 			observe(b, i, now);
 	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);
-	us_bpf_session_set_timers(b);
 }
 
 static void settle_vcpu(struct us_bpf_session *b, unsigned i, uint64_t now)
 {
 	struct us_vcpu_clock *c = &b->clock[i];
-	us_vcpu_clock_settle(c, now, 2 * b->budget.period_ns);
+	us_vcpu_clock_settle(c, now, 2 * b->budget.period_ns, !b->overdue);
 	b->counts.late += us_vcpu_clock_take(c, US_VCPU_GUEST,
 					     us_bpf_session_unit_ns(b));
 	if (c->gone && !(b->gone >> i & 1)) {
@@ -89,8 +86,11 @@ static void settle_vcpu(struct us_bpf_session *b, unsigned i, uint64_t now)
 		us_bpf_session_set_timer(b, i);
 }
 
-int us_bpf_settle(struct us_bpf_session *b, uint64_t now)
+int us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 {
+	/* What is still in the ring comes behind it. */
+	uint64_t stamp_ns = b->overdue ? b->buffer.sample.t_ns : now;
+	b->stamp_ns = stamp_ns < deadline_ns ? stamp_ns : deadline_ns - 1;
 	unsigned gone = 0;
 	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
 		if (!b->chosen[i])
@@ -98,11 +98,13 @@ int us_bpf_settle(struct us_bpf_session *b, uint64_t now)
 		settle_vcpu(b, i, now);
 		gone += b->clock[i].gone;
 	}
+	b->budget.n_vcpu = b->n_chosen - gone;
 	b->cost_ns += us_bpf_vmx_refresh(b->vmx, now);
 	sum_up(b, now);
 	us_bpf_need_settle(&b->need, now);
 	us_bpf_wait_forget(&b->wait);
 	look_for_vcpus(b, now);
+	b->overdue = false;
 	b->settled_ns = now;
 	b->settle_ns = us_bpf_session_next_settle(b, now);
 	b->next_slot = b->next_state = 0;

@@ -62,7 +62,8 @@ void us_bpf_need_learn(struct us_bpf_need *n, const struct us_stack_copy *w, boo
 	n->eager_ns = us_now_ns() + EAGER_NS;
 	/* It needs memory further up, or on another stack: copy that from now on. */
 	if (is_above(w)) {
-		n->now = 2 * n->now;
+		n->now = n->now < US_BPF_MAX_WINDOW / 2 ? 2 * n->now
+							: US_BPF_MAX_WINDOW;
 		set_window_size(n);
 	} else {
 		us_bpf_links_learn(&n->links, w, n->guest);

@@ -155,7 +155,8 @@ static void settle_rest(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t run,
 	}
 }
 
-void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns)
+void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns,
+			  bool arrived)
 {
 	uint64_t run, wait, began_ns = us_now_ns();
 	bool has_cpu = true;
@@ -170,7 +171,7 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 		run = since(run, c->run_ns);
 		wait = since(wait, c->wait_ns);
 	} else { /* a kernel without these sums, or the thread has ended */
-		run = c->ticked_ns;
+		run = c->ticked_ns > c->ran_then_ns ? c->ticked_ns : c->ran_then_ns;
 		wait = c->waited_ns;
 	}
 	/* Read the time after the sums.  Otherwise, if this program lost its CPU while
@@ -178,7 +179,8 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 	 * would count as missing, and count twice. */
 	uint64_t read_ns = us_now_ns();
 	settle_rest(c, now_ns, run, wait, has_cpu, began_ns);
-	settle_ticks(c, run, read_ns, period_ns);
+	if (arrived)
+		settle_ticks(c, run, read_ns, period_ns);
 }
 
 uint32_t us_vcpu_clock_take(struct us_vcpu_clock *c, enum us_vcpu_state state,

@@ -51,8 +51,10 @@ void us_vcpu_clock_start(struct us_vcpu_clock *c, uint64_t now_ns);
 void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_ns);
 
 /* Read the timer and the scheduler's sums.  Afterwards us_vcpu_clock_take() returns
- * what is due.  period_ns: the longest period. */
-void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns);
+ * what is due.  period_ns: the longest period.  arrived: all ticks up to the call
+ * before were seen, so that those that are missing are late. */
+void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns,
+			  bool arrived);
 
 /* Samples that are due in a state that ticks do not see: HALTED, READY, OFF, EXIT.
  * With US_VCPU_GUEST: ticks that should have come and did not. */
