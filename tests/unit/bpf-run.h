@@ -27,7 +27,7 @@ struct run {
 };
 
 static inline void begin_at(struct run *r, struct mini_layout l, const uint8_t *code,
-		     size_t len, struct us_schedule s)
+			    size_t len, struct us_schedule s)
 {
 	struct us_err e;
 	mini_start_as(&r->vmm, l, code, len);
@@ -41,7 +41,7 @@ static inline void begin_at(struct run *r, struct mini_layout l, const uint8_t *
 }
 
 static inline void begin_as(struct run *r, struct mini_layout l, const uint8_t *code,
-		     size_t len, double hz)
+			    size_t len, double hz)
 {
 	begin_at(r, l, code, len, (struct us_schedule){ .hz = hz });
 }

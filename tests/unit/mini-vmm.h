@@ -51,8 +51,9 @@ enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
 struct mini_layout {
 	unsigned n_slot; /* 0 is 1 */
 	bool memfd, filter;
-	bool second; /* is there from the start, and no thread runs it */
-	bool turns;  /* ... but three threads run both in turns, and sleep in between */
+	bool statistics; /* there is a file of the vCPU's */
+	bool second;	 /* is there from the start, and no thread runs it */
+	bool turns; /* ... but three threads run both in turns, and sleep in between */
 };
 
 struct mini_vmm {
@@ -225,6 +226,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 	int vcpu = mini_vcpu(l, code, len, &vm);
 	if (l->second || l->turns)
 		mini_second_fd = mini_new_vcpu(vm, 1);
+	if (l->statistics)
+		ioctl(vcpu, KVM_GET_STATS_FD, NULL);
 	shared->vcpu_fd = vcpu;
 	if (l->turns)
 		mini_run_in_turns(shared, vcpu, mini_second_fd);

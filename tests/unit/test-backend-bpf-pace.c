@@ -256,6 +256,20 @@ static void a_gap_is_shared(void **state)
 	assert_true(fabs(sum - 40 * beat.part) < 1e-6 * sum);
 }
 
+/* Not the shortest period exceeds the kernel's limit of ticks. */
+static void the_kernels_limit_holds(void **state)
+{
+	(void)state;
+	struct us_bpf_pace p;
+	uint64_t mean = us_bpf_pace_period(10000, 8000);
+	us_bpf_pace_start(&p, 1);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_true(us_bpf_pace_draw(&p, mean) >= 1000000000 / 8000);
+	assert_int_equal(us_bpf_pace_period(10000, 100000), 100000);
+	assert_int_equal(us_bpf_pace_period(10000, 0), 100000);
+	assert_int_equal(us_bpf_pace_period(10000, UINT64_MAX), 100000);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -268,6 +282,7 @@ int main(void)
 		cmocka_unit_test(skipped_ticks_are_made_up_for),
 		cmocka_unit_test(a_very_long_gap_is_not_one_sample),
 		cmocka_unit_test(a_gap_is_shared),
+		cmocka_unit_test(the_kernels_limit_holds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

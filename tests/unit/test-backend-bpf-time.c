@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All of a guest's time is in samples of the backend bpf, or counted, within the budget;
- * skipped where it may not sample. */
+/* All of a guest's time is in samples of the backend bpf, or counted, within the
+ * budget; skipped where it may not sample. */
 #include "bpf-run.h"
 
 #include <stdlib.h>
@@ -182,8 +182,10 @@ static bool are_counted_by_a_slow_sampler(void)
 	print_message("# %.0f samples, %.0f without room\n", (double)t.samples,
 		      (double)k.lost);
 	assert_true(k.lost > 1000 && t.samples > 1000);
+	take_all(&r, 2, &t); /* what is in the ring, and how much came late */
+	r.b->ops->counts(r.b, &k);
 	end(&r);
-	return is_all("with a slow sampler", &t, 0, &k, 90000, 0.1);
+	return is_all("with a slow sampler", &t, 0, &k, 90000, 0.05);
 }
 
 static void looks_that_nobody_has_time_for_are_counted(void **state)

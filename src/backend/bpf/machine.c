@@ -23,8 +23,12 @@
 static int find_slots(struct us_bpf_machine *m, struct us_bpf_found_slot *slot,
 		      struct us_err *e)
 {
-	int n = us_bpf_find_slots(m->programs, m->guest.pid, m->vcpu[0], slot,
-				  MAX_SLOTS, e);
+	int n = 0;
+	/* One vCPU may not have run yet, or the VMM has closed it. */
+	for (unsigned i = 0; n == 0 && i < m->guest.n_vcpu; i++)
+		if (m->vcpu[i])
+			n = us_bpf_find_slots(m->programs, m->guest.pid, m->vcpu[i],
+					      slot, MAX_SLOTS, e);
 	if (n == 0)
 		return us_fail(e, -ENOENT, "pid %d has given its guest no memory",
 			       m->guest.pid);

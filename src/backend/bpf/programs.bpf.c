@@ -22,6 +22,7 @@ struct tick_context {
 	uint64_t word[CONTEXT_WORDS];
 };
 
+#define LEAST_CREDIT_NS 16
 #define NOTHING_TO_COPY (US_BPF_NESTED | US_BPF_NO_PC | US_BPF_NO_STACK)
 
 /* False: the slots have changed since uniscope read them. */
@@ -113,10 +114,13 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 		passed = US_BPF_SECOND_NS;
 	/* New credit and saved credit together are one second's budget. */
 	passed -= passed / (US_BPF_SECOND_NS / US_BPF_BURST_NS);
-	row->credit_ns += (int64_t)(passed * row->budget_ppm / 1000000);
-	if (row->credit_ns > (int64_t)most)
-		row->credit_ns = (int64_t)most;
-	row->credited_ns = now;
+	int64_t more = (int64_t)(passed * row->budget_ppm / 1000000);
+	if (more >= LEAST_CREDIT_NS) { /* of less, too much is lost as a fraction */
+		row->credit_ns += more;
+		if (row->credit_ns > (int64_t)most)
+			row->credit_ns = (int64_t)most;
+		row->credited_ns = now;
+	}
 	if (row->credit_ns >= 0)
 		return true;
 	row->skipped++;
@@ -209,14 +213,15 @@ int empty(struct tick_context *ctx)
 	return 0;
 }
 
-/* The vCPU behind a VMM's file, if it is one: "anon_inode:kvm-vcpu:N". */
+/* The vCPU behind a VMM's file, if it is one: "anon_inode:kvm-vcpu:N".  A file of its
+ * statistics, "anon_inode:kvm-vcpu-stats:N", leads to the same vCPU. */
 static __always_inline struct kvm_vcpu *vcpu_of(struct file *file)
 {
-	char name[8] = "";
+	char name[9] = "";
 	const unsigned char *at = BPF_CORE_READ(file, f_path.dentry, d_name.name);
 	if (bpf_probe_read_kernel(name, sizeof(name), at) || name[0] != 'k' ||
 	    name[1] != 'v' || name[2] != 'm' || name[3] != '-' || name[4] != 'v' ||
-	    name[5] != 'c' || name[6] != 'p' || name[7] != 'u')
+	    name[5] != 'c' || name[6] != 'p' || name[7] != 'u' || name[8] != ':')
 		return NULL;
 	return BPF_CORE_READ(file, private_data);
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # By the backend bpf, on AMD's SVM.  On one CPU: the first and the last perf event make
 # Linux patch its scheduler, as the first and the last machine do (kvm.sh beside rigs.py).
-# needs: /usr/bin/strip /usr/bin/objcopy tests/unit/test-backend-bpf
+# needs: /usr/bin/strip /usr/bin/objcopy tests/unit/test-backend-bpf tests/unit/test-backend-bpf-time
 # needs: tests/unit/test-backend-bpf-vmx tests/unit/test-backend-bpf-as-vmx
 # needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/arch/x86/kvm/kvm-intel.ko
-for name in test-backend-bpf test-backend-bpf-vmx test-backend-bpf-as-vmx; do
+for name in test-backend-bpf test-backend-bpf-time test-backend-bpf-vmx test-backend-bpf-as-vmx; do
 	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD \
 		run sh "$TESTS/unit/run-unit" "$BUILD/tests/unit/$name"
 done
