@@ -123,6 +123,8 @@ static void compute(struct link *l, const struct us_link_insn *i)
 		break;
 	case US_LINK_ADD:
 	case US_LINK_SET:
+	case US_LINK_BACK:
+	case US_LINK_SWAP:
 		forget(l, i->reg);
 		break;
 	default:

@@ -170,6 +170,14 @@ static void decode_indirect(uint32_t insn, struct us_link_insn *ret)
 		ret->reg = US_AARCH64_LR;
 }
 
+/* A system register of EL1, or the same one of EL2 or EL3. */
+static bool at_level(uint32_t insn, uint32_t of_el1)
+{
+	uint32_t level = insn >> 16 & 7;
+	return (insn & 0xfff8ffe0) == of_el1 &&
+	       (level == 0 || level == 4 || level == 6);
+}
+
 static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 {
 	if ((insn & 0x7c000000) == 0x14000000) {
@@ -187,7 +195,7 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 		decode_indirect(insn, ret);
 	} else if ((insn & 0xffe0001f) == 0xd4200000) { /* brk */
 		ret->kind = US_LINK_STOP;
-	} else if ((insn & 0xffffffe0) == 0xd5184020) { /* msr elr_el1 */
+	} else if (at_level(insn, 0xd5184020)) { /* msr elr_el1, ... */
 		ret->kind = US_LINK_EXIT_PC;
 		ret->reg = insn & 31;
 	} else if ((insn & 0xffffffe0) == 0xd5186000) { /* msr far_el1: Linux, KPTI */
@@ -205,7 +213,7 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 		ret->imm = insn >> 5 & 1;
 	} else if ((insn & 0xfff00000) == 0xd5300000) { /* mrs */
 		set(ret, insn & 31);
-		ret->reads_pc = (insn & 0xffffffe0) == 0xd5384020; /* elr_el1 */
+		ret->reads_pc = at_level(insn, 0xd5384020); /* elr_el1, ... */
 	}
 }
 
@@ -276,6 +284,7 @@ const struct us_link_machine us_link_aarch64 = {
 	.fp = US_AARCH64_FP,
 	.ra = US_AARCH64_LR,
 	.routine = US_LINK_NO_REG,
+	.shadow = 18,
 	.result = 0,
 	.align = 4,
 	.frame_fp = 0,

@@ -107,11 +107,14 @@ static bool step(const struct us_link_machine *m, struct numbers *n,
 		put(n, e, i->reg, based, v);
 		break;
 	case US_LINK_SET:
+	case US_LINK_BACK:
+	case US_LINK_SWAP:
 	case US_LINK_ADD:
 	case US_LINK_INSERT:
 		put(n, e, i->reg, false, 0);
 		break;
 	case US_LINK_OTHER:
+	case US_LINK_ASIDE:
 	case US_LINK_ROOT:
 		return true;
 	default:

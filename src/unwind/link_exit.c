@@ -77,6 +77,14 @@ static bool step(struct us_link_exit *x, struct us_code_path *path,
 	case US_LINK_BACK:
 		put(x, i->reg, x->has_aside, x->aside);
 		break;
+	case US_LINK_SWAP: {
+		uint64_t v = value(x, i->base);
+		bool known = has(x, i->base);
+		put(x, i->reg, x->has_aside, x->aside);
+		x->aside = v;
+		x->has_aside = known;
+		break;
+	}
 	case US_LINK_MOVE:
 	case US_LINK_SHIFT:
 	case US_LINK_ADD:

@@ -27,6 +27,7 @@ enum us_link_kind {
 	US_LINK_WRITE,	 /* base += write, and nothing else */
 	US_LINK_ASIDE,	 /* a system register used as scratch space: it = reg */
 	US_LINK_BACK,	 /* reg = that system register */
+	US_LINK_SWAP,	 /* reg = that system register, which gets base */
 	US_LINK_EXIT_PC, /* the exception's return goes to reg */
 	US_LINK_EXIT_SP, /* ... with the stack pointer reg */
 	US_LINK_ROOT,	 /* reg is the new page-table root; imm: of the upper half */
@@ -97,6 +98,8 @@ struct us_link_machine {
 	int8_t frame_cfa;	   /* from fp to the CFA, or the least distance */
 	bool frame_exact;	   /* frame_cfa is exact */
 	bool banked_sp;		   /* programs and kernel have a stack pointer each */
+	uint8_t shadow;		   /* pointer of the shadow call stack, in code that
+				      has one: return addresses are on both stacks */
 	uint32_t preserved;	   /* bit n: functions preserve register n */
 	/* Decode the instruction in the first n bytes; false: cut short. */
 	bool (*decode)(const uint8_t *code, size_t n, struct us_link_insn *ret);

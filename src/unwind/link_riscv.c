@@ -76,6 +76,19 @@ static void jump_to(struct us_link_insn *ret, uint32_t rd, uint32_t rs1)
 					 : US_LINK_JUMP_INDIRECT;
 }
 
+/* sscratch or mscratch: where handlers keep a register, or a stack, for a while. */
+static void scratch_insn(uint32_t insn, struct us_link_insn *ret)
+{
+	uint32_t rd = bits(insn, 7, 5), rs1 = bits(insn, 15, 5), f3 = bits(insn, 12, 3);
+	if (f3 == 1 || f3 == 5) {
+		ret->kind = rd ? US_LINK_SWAP : US_LINK_ASIDE;
+		ret->base = f3 == 1 ? (uint8_t)rs1 : 0;
+		ret->reg = rd ? (uint8_t)rd : ret->base;
+	} else if (rd && !rs1) {
+		ret->kind = US_LINK_BACK;
+	}
+}
+
 static void system_insn(uint32_t insn, struct us_link_insn *ret)
 {
 	uint32_t rd = bits(insn, 7, 5), csr = insn >> 20;
@@ -89,6 +102,8 @@ static void system_insn(uint32_t insn, struct us_link_insn *ret)
 	set(ret, rd);
 	if (bits(insn, 12, 3) < 4) /* the CSR then holds this register */
 		ret->base = (uint8_t)bits(insn, 15, 5);
+	if (csr == 0x140 || csr == 0x340)
+		scratch_insn(insn, ret);
 	bool epc = csr == 0x141 || csr == 0x341; /* sepc, mepc */
 	ret->reads_pc = epc && rd;
 	if (rd == 0 && bits(insn, 12, 3) == 1 && epc) {
@@ -237,7 +252,7 @@ static void decode_1(uint32_t insn, struct us_link_insn *ret)
 					    bits(insn, 2, 1) << 5 |
 					    bits(insn, 6, 1) << 4,
 				    10));
-		else
+		else if (imm) /* else it may be of a shadow stack: c.mop */
 			move(ret, rd, 0, imm * 4096);
 		break;
 	case 4:
@@ -371,6 +386,7 @@ const struct us_link_machine us_link_riscv = {
 	.fp = US_RISCV_FP,
 	.ra = US_RISCV_RA,
 	.routine = ROUTINE,
+	.shadow = 3,
 	.result = 10,
 	.align = 2,
 	.frame_fp = -16,

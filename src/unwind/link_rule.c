@@ -439,7 +439,7 @@ static uint32_t holders(struct us_link_flow *f, us_gva pc, const struct us_link_
 	bool writes = i->kind == US_LINK_SET || i->kind == US_LINK_MOVE ||
 		      i->kind == US_LINK_ADD || i->kind == US_LINK_CONST ||
 		      i->kind == US_LINK_SHIFT || i->kind == US_LINK_LOAD ||
-		      i->kind == US_LINK_BACK;
+		      i->kind == US_LINK_BACK || i->kind == US_LINK_SWAP;
 	if (us_link_flow_is_call(f, i) || us_link_flow_is_routine(f, i)) {
 		all &= f->machine->preserved;
 		if (i->kind == US_LINK_CALL && is_reader(f, pc + (us_gva)i->imm))

@@ -109,12 +109,25 @@ static void store(struct us_link_state *st, uint8_t reg, struct us_link_value to
 		st->want_saved = to;
 }
 
-static void access_memory(struct us_link_state *st, const struct us_link_insn *i)
+/* The return address once more, from the shadow call stack. */
+static bool is_shadow(const struct us_link_state *st, const struct us_link_machine *m,
+		      const struct us_link_insn *i)
+{
+	uint8_t has = st->reg[m->ra].sym;
+	return i->kind == US_LINK_LOAD && i->reg == m->ra && i->base == m->shadow &&
+	       i->reg2 >= US_LINK_N_REG &&
+	       (has == US_LSYM_RA || has == US_LSYM_MEM_SP || has == US_LSYM_MEM_FP);
+}
+
+static void access_memory(struct us_link_state *st, const struct us_link_machine *m,
+			  const struct us_link_insn *i)
 {
 	struct us_link_value first = at(st, i->base, i->imm);
 	struct us_link_value second = at(st, i->base, i->imm + 8);
 	struct us_link_value base = plus(st->reg[i->base % US_LINK_N_REG], i->write);
-	if (i->kind == US_LINK_LOAD) {
+	if (is_shadow(st, m, i)) {
+		/* it is the one that there is already */
+	} else if (i->kind == US_LINK_LOAD) {
 		load(st, i->reg, first);
 		if (i->reg2 < US_LINK_N_REG)
 			load(st, i->reg2, second);
@@ -227,7 +240,7 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 		break;
 	case US_LINK_LOAD:
 	case US_LINK_STORE:
-		access_memory(st, i);
+		access_memory(st, m, i);
 		return;
 	case US_LINK_ASIDE:
 		st->aside = *reg;
@@ -235,6 +248,12 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 	case US_LINK_BACK:
 		*reg = st->aside;
 		break;
+	case US_LINK_SWAP: {
+		struct us_link_value put_aside = st->reg[i->base % US_LINK_N_REG];
+		*reg = st->aside;
+		st->aside = put_aside;
+		break;
+	}
 	case US_LINK_EXIT_PC:
 		st->exit_pc = *reg;
 		break;

@@ -27,6 +27,8 @@ static bool sets(const struct us_link_insn *x, uint8_t reg)
 {
 	switch ((enum us_link_kind)x->kind) {
 	case US_LINK_SET:
+	case US_LINK_BACK:
+	case US_LINK_SWAP:
 	case US_LINK_MOVE:
 	case US_LINK_ADD:
 	case US_LINK_CONST:
