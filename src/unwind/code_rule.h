@@ -82,7 +82,10 @@ struct us_code_rule {
 		uint8_t sp;    /* enum us_code_sp */
 		int8_t ra_was; /* of US_RA_SAVED in an exit: where the link register of
 				  the interrupted code is, in words from the CFA
-				  (negative); 0: not known; 1: still in the register */
+				  (negative); 0: not known; 1: still in the register.
+				  Of US_RA_NEAR in an exit: -1 is the word at the stack
+				  pointer, -2 the one above; fp_at is counted from
+				  there, too */
 	};
 	uint8_t ra; /* enum us_code_ra */
 	union {

@@ -67,6 +67,24 @@ bool us_link_frame_rule(const struct us_link_machine *m, const struct us_link_st
 	return true;
 }
 
+void us_link_near_frame(const struct us_link_machine *m, const struct us_link_state *st,
+			struct us_code_rule *rule)
+{
+	struct us_link_value fp = st->reg[m->fp], ra = st->reg[m->ra];
+	if (us_link_state_is_new(st, st->reg[m->sp]) ||
+	    us_link_state_is_new(st, st->exit_pc)) {
+		rule->base = US_BASE_NONE;
+		return;
+	}
+	rule->ra_was = ra.sym == US_LSYM_RA ? 1 : 0;
+	if (ra.sym == US_LSYM_MEM_SP && ra.off >= 0 && ra.off % 8 == 0 &&
+	    ra.off / 8 < INT8_MAX && !us_link_state_is_new(st, ra))
+		rule->ra_was = (int8_t)(-1 - ra.off / 8);
+	if (fp.sym == US_LSYM_MEM_SP && fp.off >= 0 && !us_link_state_is_new(st, fp) &&
+	    us_code_slot(fp.off, &rule->fp_at))
+		rule->fp = US_FP_SAVED;
+}
+
 /* Instructions that give a handler its arguments, including the frame. */
 #define ARGUMENTS 16 /* bytes */
 #define CALL_MAX  8  /* auipc and jalr */

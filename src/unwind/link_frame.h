@@ -18,4 +18,13 @@
 bool us_link_frame_rule(const struct us_link_machine *m, const struct us_link_state *st,
 			struct us_link_value pc, struct us_code_rule *ret);
 
+/*
+ * For the rule of an exit that takes the stack pointer from a word of the stack
+ * (US_BASE_WORD): complete it by where the link register and the frame pointer are, in
+ * words from the present stack pointer.  Gives no base if the code has not stored that
+ * word, or the address, yet.
+ */
+void us_link_near_frame(const struct us_link_machine *m, const struct us_link_state *st,
+			struct us_code_rule *rule);
+
 #endif

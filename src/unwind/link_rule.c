@@ -237,7 +237,10 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_code_plac
 		return;
 	if (set)
 		pc.sym = US_LSYM_RA;
-	if (!rule_for(f, st, pc, ret) || !origin_of(sp, &o))
+	bool found = rule_for(f, st, pc, ret);
+	if (found && ret->ra == US_RA_NEAR)
+		us_link_near_frame(f->machine, st, ret);
+	if (!found || !origin_of(sp, &o))
 		return;
 	int64_t words = (ra.off - sp.off) / 8;
 	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)

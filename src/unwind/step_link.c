@@ -100,14 +100,23 @@ bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 	return ra_of(w, rule, cfa, ret);
 }
 
+/* Where an exit's frame is counted from.  If the stack pointer is in a word of it, the
+ * CFA is that stack pointer, which may be of another stack. */
+static us_gva frame_of(const struct us_walk *w, const struct us_code_rule *rule,
+		       us_gva cfa)
+{
+	return rule->ra == US_RA_NEAR ? w->reg[w->u->arch->sp] : cfa;
+}
+
 static void set_fp(struct us_walk *w, const struct us_code_rule *rule,
 		   struct us_step *ret)
 {
 	unsigned fp = w->u->arch->fp;
 	ret->fp = w->reg[fp];
 	ret->fp_known = rule->fp == US_FP_SAME && us_walk_knows(w, fp);
+	us_gva from = frame_of(w, rule, ret->cfa);
 	if (rule->fp == US_FP_SAVED)
-		ret->fp_known = us_walk_slot(w, ret->cfa, rule->fp_at, &ret->fp);
+		ret->fp_known = us_walk_slot(w, from, rule->fp_at, &ret->fp);
 	ret->framed = rule->base == US_BASE_FP || rule->fp == US_FP_SAVED;
 }
 
@@ -301,6 +310,8 @@ static void set_space(struct us_walk *w, const struct us_code_rule *rule, us_gva
 	if (!user && (!us_walk_is_upper(w->pc) || us_walk_is_upper(ret->pc)))
 		return;
 	ret->flags = US_PC_USER;
+	if (!sp && rule->ra == US_RA_NEAR)
+		sp = ret->cfa;
 	if (!sp && !frames_sp(w, rule, ret->cfa, &sp))
 		sp = 0;
 	ret->sp_known = is_users_stack(w, sp);
@@ -342,8 +353,9 @@ static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 	struct us_entered at;
 	if (!cfa_of(w, rule, &ret->cfa))
 		return false;
-	if (rule->ra == US_RA_SAVED)
-		return us_walk_slot(w, ret->cfa, rule->ra_at, &ret->pc);
+	if (rule->ra == US_RA_SAVED || rule->ra == US_RA_NEAR)
+		return us_walk_slot(w, frame_of(w, rule, ret->cfa), rule->ra_at,
+				    &ret->pc);
 	if (rule->ra != US_RA_EXCEPTION || !is_latest(w) || w->paging->stack ||
 	    !m->read_entered || !m->read_entered(m->ctx, &at))
 		return false;
@@ -363,9 +375,11 @@ static void set_ra(struct us_walk *w, const struct us_code_rule *rule,
 	unsigned ra = w->u->arch->link->ra;
 	ret->ra = w->reg[ra];
 	ret->ra_known = rule->ra_was > 0 && !w->after_call && us_walk_knows(w, ra);
+	us_gva at = ret->cfa + (us_gva)(8LL * rule->ra_was);
+	if (rule->ra == US_RA_NEAR)
+		at = frame_of(w, rule, ret->cfa) + (us_gva)(-8LL * (rule->ra_was + 1));
 	if (rule->ra_was < 0)
-		ret->ra_known = us_walk_read(w, ret->cfa + (us_gva)(8LL * rule->ra_was),
-					     &ret->ra);
+		ret->ra_known = us_walk_read(w, at, &ret->ra);
 }
 
 /* A kernel thread begins with a frame that leads nowhere. */
