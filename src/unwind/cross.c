@@ -102,9 +102,8 @@ void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
 		w->n_switch++;
 }
 
-/* The frame is where the code takes it off the stack again. */
-static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
-		    struct us_step *ret)
+bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
+		     struct us_step *ret)
 {
 	struct us_entry_frame f;
 	if (!us_walk_cfa(w, rule, &ret->cfa) ||
@@ -248,6 +247,6 @@ bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step
 	bool found = site->exit == US_EXIT_SYSRET
 			     ? before_switch(w, ret) || by_sysret(w, rule, ret) ||
 				       by_rcx(w, ret)
-			     : by_rule(w, rule, ret);
+			     : us_step_by_exit(w, rule, ret);
 	return found || by_looks(w, ret);
 }

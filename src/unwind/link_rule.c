@@ -351,6 +351,37 @@ static enum us_code_exit to_return(struct us_link_flow *f,
 	return how == US_EXIT_NONE && switches ? US_EXIT_SWITCH : how;
 }
 
+static bool is_same_exit(const struct us_code_rule *a, const struct us_code_rule *b)
+{
+	return us_code_same_base(a, b) && a->ra == b->ra && a->ra_at == b->ra_at &&
+	       a->sp_was == b->sp_was;
+}
+
+bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place *at,
+			     struct us_code_rule *rule)
+{
+	struct us_link_path p = { .pc = at->pc, .order = 1 };
+	bool any = false;
+	begin(f, &p.st);
+	p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
+	us_code_path_start(&f->path);
+	*rule = (struct us_code_rule){ 0 };
+	do {
+		struct us_code_rule found = { 0 };
+		if (is_prologue(f, p.pc))
+			return false;
+		enum outcome out = ends(f, at, &p, &found);
+		if (out == DEAD)
+			continue;
+		if (out != LEAVES || !found.base ||
+		    (any && !is_same_exit(rule, &found)))
+			return false;
+		*rule = found;
+		any = true;
+	} while (us_link_flow_take(f, &p));
+	return any && !f->path.lost;
+}
+
 static enum us_code_exit with_result(struct us_link_flow *f,
 				     const struct us_code_place *at,
 				     struct us_link_path p, struct us_code_rule *rule)

@@ -39,6 +39,11 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 					 const struct us_code_place *at,
 					 struct us_code_rule *rule);
 
+/* For a place behind a CALL, from where the code leads into the next function of the
+ * map: do all ways lead to an exception's return, with one rule?  at->end is 0. */
+bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place *at,
+			     struct us_code_rule *rule);
+
 /* As us_x86_saved(). */
 enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_place *at,
 				unsigned reg, bool exit, int32_t *ret_off);

@@ -154,6 +154,12 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 /* Get the rule from the code; sets the source to US_SITE_CODE. */
 void us_sites_analyse(struct us_sites *s, struct us_site *site);
 
+/*
+ * The site, behind a CALL, has no way out in its function.  If the code that follows
+ * the function leaves by an exception's return, the site gets that exit and its rule.
+ */
+bool us_sites_past_label(struct us_sites *s, struct us_site *site);
+
 /* By the code, as us_x86_saved(). */
 enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,
 				 unsigned reg, bool exit, int32_t *ret_off);

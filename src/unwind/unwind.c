@@ -88,7 +88,7 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	struct us_cfi_row row;
 	if (site->source != US_SITE_CODE)
 		us_sites_analyse(w->u->sites, site);
-	bool link = w->u->arch->link;
+	bool link = w->u->arch->link, first = !site->tried;
 	if (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret))
 		return US_STEP_YES;
 	uint8_t end = w->end;
@@ -99,6 +99,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	if (found == US_STEP_NO &&
 	    (link ? us_step_link_cross(w, site, ret) : us_step_cross(w, site, ret)))
 		found = US_STEP_YES;
+	if (found == US_STEP_NO && first && us_step_label(w, site, ret))
+		return US_STEP_YES;
 	if (found == US_STEP_NO &&
 	    (us_step_gate(w, site, ret) || us_step_vector(w, site, ret) ||
 	     us_step_outside(w, site, ret) || us_step_program(w, site, ret)))

@@ -255,6 +255,14 @@ void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
  * code.
  */
 bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+/* The same by an exit's rule alone: the frame is where the code takes it off the stack.
+ * x86. */
+bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
+		     struct us_step *ret);
+/* Nothing else leads on from behind a CALL, and the function ends there: is it a label
+ * that it ends at, with the way out of an entry behind it?  Then the site is an entry
+ * from now on. */
+bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret);
 
 /*
  * No caller was found: is this the outermost frame?  Yes for a function with a known

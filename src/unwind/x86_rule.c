@@ -526,19 +526,12 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 	return DEAD;
 }
 
-enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
-					const struct us_code_place *at,
-					struct us_code_rule *rule)
+static void begin_at(struct us_x86_flow *f, const struct us_code_place *at)
 {
 	struct us_x86_state start = { .word = f->word,
 				      .sp = { 0, US_SYM_SP },
 				      .fp = { 0, US_SYM_FP } };
-	enum us_code_exit how = US_EXIT_NONE;
-	struct us_code_rule found = { 0 };
-	struct us_code_pending p;
-
 	start_over(f);
-	*rule = found;
 	want(f, &start);
 	if (!at->after_call)
 		start.rcx.sym = US_SYM_RCX;
@@ -546,10 +539,42 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 		us_x86_state_drop(&start, pops_of(f, at->target));
 	if (!at->after_call || !us_code_place_runs_out(at, at->pc - 1, at->pc))
 		pend(f, at->pc, at->after_call, at->after_call, &start);
+}
+
+bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *at,
+			    struct us_code_rule *rule)
+{
+	struct us_code_pending p;
+	begin_at(f, at);
+	*rule = (struct us_code_rule){ 0 };
+	while (us_code_path_take(&f->path, &p)) {
+		struct us_code_rule found = { 0 };
+		if (p.after_call && is_prologue(f, p.pc))
+			return false;
+		enum outcome out = ends(f, at, &p, &found);
+		bool other = rule->base && found.base &&
+			     !us_code_same_base(rule, &found);
+		if (out == RETURNS || out == LEAVES_BY_SYSRET || other)
+			return false;
+		if (out == LEAVES && found.base) /* else on another stack */
+			*rule = found;
+	}
+	return rule->base && !f->path.lost;
+}
+
+enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
+					const struct us_code_place *at,
+					struct us_code_rule *rule)
+{
+	enum us_code_exit how = US_EXIT_NONE;
+	struct us_code_pending p;
+
+	*rule = (struct us_code_rule){ 0 };
+	begin_at(f, at);
 	while (us_code_path_take(&f->path, &p)) {
 		if (p.after_call && is_prologue(f, p.pc))
 			continue;
-		found = (struct us_code_rule){ 0 };
+		struct us_code_rule found = { 0 };
 		enum outcome out = ends(f, at, &p, &found);
 		bool leaves = out == LEAVES || out == LEAVES_BY_SYSRET;
 		if (leaves && how != US_EXIT_NONE && how != US_EXIT_IRET)

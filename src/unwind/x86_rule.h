@@ -56,6 +56,11 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 					const struct us_code_place *at,
 					struct us_code_rule *rule);
 
+/* For a place behind a CALL, from where the code leads into the next function of the
+ * map: do all ways lead to an iret, with one rule?  at->end is 0. */
+bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *at,
+			    struct us_code_rule *rule);
+
 /*
  * Where the caller's value of a register that functions preserve is, at that place.
  * exit: instead the value of the interrupted code, in a handler that ends in iret.

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How kernels leave what an interrupt entered: behind a label with a name of its own
+ * (xv6, ucore, Zephyr), with the stack pointer from the frame (FreeBSD), by a swap with
+ * a scratch register (FreeBSD, rCore), from EL2 and EL3; and functions with a shadow
+ * stack.
+ */
+#include "link-guest.h"
+
+#define STP_PRE	 0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
+#define MOV_FP	 0x910003fd /* mov x29, sp */
+#define LDP_POST 0xa8c27bfd /* ldp x29, x30, [sp], #32 */
+#define NOP	 0xd503201f
+#define RET	 0xd65f03c0
+#define ERET	 0xd69f03e0
+
+static void words(us_gva at, const uint32_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 4);
+}
+#define CODE(at, ...)                                                                  \
+	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
+	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static void halves(us_gva at, const uint16_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 2);
+}
+#define HALVES(at, ...)                                                                \
+	halves(at, (const uint16_t[]){ __VA_ARGS__ },                                  \
+	       sizeof((const uint16_t[]){ __VA_ARGS__ }) / 2)
+
+static uint32_t jal(us_gva from, us_gva to)
+{
+	uint32_t d = (uint32_t)(to - from);
+	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
+	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
+}
+#define JAL(from, to) jal(from, to) & 0xffff, jal(from, to) >> 16
+
+static void symbol(us_gva at)
+{
+	start[map.n++] = at;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+
+/* --- x86 --- */
+
+/* push rax; push rcx; mov rdi, rsp; call 0x1000; pop rcx; pop rax; add rsp, 16; iretq
+ */
+static const char entry[] = "\x50\x51\x48\x89\xe7\xe8\xf6\xef\xff\xff"
+			    "\x59\x58\x48\x83\xc4\x10\x48\xcf";
+
+/* An interrupt's frame at STACK + 40, of a leaf that 0x4000 has called. */
+static void interrupted(us_gva label)
+{
+	FUNCTION(0x1000, "\xc3");
+	FUNCTION(0x2000, entry);
+	if (label)
+		symbol(label);
+	FUNCTION(0x3000, "\x90\x90\xc3");
+	calls(0x4000, 0x3000);
+	put(STACK, 0x200a);
+	put(STACK + 40, 0x3001);
+	put(STACK + 48, 8);
+	put(STACK + 56, 0x202);
+	put(STACK + 64, STACK + 80);
+	put(STACK + 72, 16);
+	put(STACK + 80, 0x4005);
+}
+
+static void x86_label(void **state)
+{
+	/* None; where the CALL returns to; an instruction behind that. */
+	static const us_gva label[] = { 0, 0x200a, 0x200b };
+	for (unsigned i = 0; i < 3; i++) {
+		done(state);
+		fresh(state);
+		interrupted(label[i]);
+		for (unsigned again = 0; again < 2; again++) {
+			unwind(0x1000, STACK);
+			assert_true(out.n >= 4);
+			assert_int_equal(out.pc[1], 0x200a);
+			assert_int_equal(out.pc[2], 0x3001);
+			assert_int_equal(out.how[2], US_HOW_INTERRUPT);
+			assert_int_equal(out.pc[3], 0x4005);
+		}
+	}
+}
+
+/* What a CALL at the end of a function is followed by is another function: one that
+ * returns, or that has a prologue of its own. */
+static void x86_no_label(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\xc3");
+	FUNCTION(0x2000, "\x50\x51\x48\x89\xe7\xe8\xf6\xef\xff\xff");
+	FUNCTION(0x200a, "\x55\x48\x89\xe5\x5d\x59\x58\x48\x83\xc4\x10\x48\xcf");
+	put(STACK, 0x200a);
+	put(STACK + 40, 0x3001);
+	put(STACK + 48, 8);
+	put(STACK + 56, 0x202);
+	put(STACK + 64, STACK + 80);
+	put(STACK + 72, 16);
+	unwind(0x1000, STACK);
+	assert_int_equal(out.n, 2);
+	memcpy(ram + 0x200a, "\x59\x58\x85\xc0\x74\x06\x48\x83\xc4\x10\x48\xcf\xc3",
+	       13);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	unwind(0x1000, STACK); /* jz to a ret */
+	assert_int_equal(out.n, 2);
+}
+
+/* --- aarch64 --- */
+
+/* 0x1000 calls 0x2000, which calls the leaf 0x3000. */
+static void arm_chain(void)
+{
+	CODE(0x1000, STP_PRE, MOV_FP, bl(0x1008, 0x2000), LDP_POST, RET);
+	CODE(0x2000, STP_PRE, MOV_FP, bl(0x2008, 0x3000), LDP_POST, RET);
+	CODE(0x3000, NOP, NOP, RET);
+	CODE(0x5000, RET);
+}
+
+/* The chain's stack from here on, and what an entry's frame has of the leaf. */
+static void arm_stack(us_gva at, us_gva x29, us_gva x30, us_gva elr)
+{
+	put(at, at + 0x20);
+	put(at + 8, 0x100c);
+	put(at + 0x20, 0);
+	put(at + 0x28, 0);
+	put(x29, at);
+	put(x30, 0x200c);
+	put(elr, 0x3004);
+}
+
+/* mov x18, sp; sub sp, sp, #64; stp x0, x29, [sp, #32]; stp x18, x30, [sp]; mrs x10,
+ * elr_el1; mrs x11, spsr_el1; stp x10, x11, [sp, #16]; bl; ldp x18, x30, [sp]; ldp x10,
+ * x11, [sp, #16]; msr spsr_el1, x11; msr elr_el1, x10; ldp x0, x29, [sp, #32]; mov sp,
+ * x18; eret */
+static void arm_stack_from_frame(void **state)
+{
+	(void)state;
+	static const us_gva stacks[] = { STACK + 64, STACK + 0x400 };
+	arm_chain();
+	CODE(0x4000, 0x910003f2, 0xd10103ff, 0xa90277e0, 0xa9007bf2, 0xd538402a,
+	     0xd538400b, 0xa9012fea, bl(0x401c, 0x5000), 0xa9407bf2, 0xa9412fea,
+	     0xd518400b, 0xd518402a, 0xa94277e0, 0x9100025f, ERET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+	symbol(0x5000);
+	for (unsigned i = 0; i < 2; i++) { /* on this stack, and on another */
+		arm_stack(stacks[i], STACK + 40, STACK + 8, STACK + 16);
+		put(STACK, stacks[i]);
+		regs.gpr[US_AARCH64_LR] = 0x4020;
+		look(0x5000, STACK, stacks[i]);
+		EXPECT(US_END_ROOT, 0x5000, 0x4020, 0x3004, 0x200c, 0x100c);
+		assert_int_equal(out.how[2], US_HOW_INTERRUPT);
+	}
+}
+
+/* sub sp, sp, #32; stp x29, x30, [sp]; mrs x0, elr_el2; str x0, [sp, #16]; bl; ldr x0,
+ * [sp, #16]; msr elr_el2, x0; ldp x29, x30, [sp]; add sp, sp, #32; eret */
+static void arm_levels(void **state)
+{
+	(void)state;
+	/* EL1, EL2, EL3, and the register that EL2 has of EL1's. */
+	static const uint32_t level[] = { 0, 4, 6, 5 };
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t bits = level[i] << 16;
+		arm_chain();
+		arm_stack(STACK + 32, STACK, STACK + 8, STACK + 16);
+		CODE(0x4000, 0xd10083ff, 0xa9007bfd, 0xd5384020 | bits, 0xf9000be0,
+		     bl(0x4010, 0x5000), 0xf9400be0, 0xd5184020 | bits, 0xa9407bfd,
+		     0x910083ff, ERET);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		regs.gpr[US_AARCH64_LR] = 0x4014;
+		look(0x5000, STACK, STACK + 32);
+		if (level[i] == 5)
+			assert_int_equal(out.n, 2);
+		else
+			EXPECT(US_END_ROOT, 0x5000, 0x4014, 0x3004, 0x200c, 0x100c);
+	}
+}
+
+/* str x30, [x18], #8; stp; mov; bl; ldp; ldr x30, [x18, #-8]!; ret: stopped at each
+ * instruction. */
+static void arm_shadow_stack(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x2000, 0xf800865e, STP_PRE, MOV_FP, bl(0x200c, 0x3000), LDP_POST,
+	     0xf85f8e5e, RET);
+	put(STACK, STACK + 0x20);
+	put(STACK + 8, 0x100c);
+	put(STACK + 0x20, 0);
+	put(STACK + 0x28, 0);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	for (us_gva pc = 0x2000; pc <= 0x2018; pc += 4) {
+		bool in = pc >= 0x2008 && pc <= 0x2010;
+		regs.gpr[US_AARCH64_LR] = pc == 0x2010 ? 0x2010 : 0x100c;
+		look(pc, in ? STACK : STACK + 0x20,
+		     pc == 0x200c || pc == 0x2010 ? STACK : STACK + 0x20);
+		EXPECT(US_END_ROOT, pc, 0x100c);
+	}
+}
+
+/* --- RISC-V --- */
+
+/* 0x1000 calls 0x2000, which calls the leaf 0x3000, each with a frame of 16 bytes. */
+static void riscv_chain(us_gva stack)
+{
+	HALVES(0x1000, 0x1141, 0xe406, JAL(0x1004, 0x2000), 0x60a2, 0x0141, 0x8082);
+	HALVES(0x2000, 0x1141, 0xe406, JAL(0x2004, 0x3000), 0x60a2, 0x0141, 0x8082);
+	HALVES(0x3000, 0x0001, 0x0001, 0x8082);
+	HALVES(0x5000, 0x0001, 0x8082);
+	put(stack + 8, 0x1008);
+	put(stack + 24, 0);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+}
+
+/* What the handler's caller's frame, of 64 bytes at STACK, has of the leaf. */
+static void riscv_look(us_gva stack, us_gva behind)
+{
+	put(STACK + 8, 0x2008);
+	put(STACK + 16, stack);
+	put(STACK + 40, 0x3002);
+	regs.gpr[US_RISCV_RA] = behind;
+	look(0x5000, STACK, 0);
+	assert_true(out.n >= 5);
+	assert_int_equal(out.pc[1], behind);
+	assert_int_equal(out.pc[2], 0x3002);
+	assert_int_equal(out.how[2], US_HOW_INTERRUPT);
+	assert_int_equal(out.pc[3], 0x2008);
+	assert_int_equal(out.pc[4], 0x1008);
+}
+
+/* csrw sscratch, sp; addi sp, sp, -64; sd ra, 8(sp); sd s0, 24(sp); csrrw s0, sscratch,
+ * zero; csrr s1, sstatus; csrr s2, sepc; sd s0, 16(sp); sd s1, 32(sp); sd s2, 40(sp);
+ * mv a0, sp; jal; and behind the label: ld s1, 32(sp); ld s2, 40(sp); csrw sstatus, s1;
+ * csrw sepc, s2; ld ra, 8(sp); ld s0, 24(sp); ld sp, 16(sp); sret */
+static void riscv_label(void **state)
+{
+	(void)state;
+	riscv_chain(STACK + 64);
+	HALVES(0x4000, 0x1073, 0x1401, 0x7139, 0xe406, 0xec22, 0x1473, 0x1400, 0x24f3,
+	       0x1000, 0x2973, 0x1410, 0xe822, 0xf026, 0xf44a, 0x850a,
+	       JAL(0x401e, 0x5000), 0x7482, 0x7922, 0x9073, 0x1004, 0x1073, 0x1419,
+	       0x60a2, 0x6462, 0x6142, 0x0073, 0x1020);
+	symbol(0x4022);
+	symbol(0x5000);
+	riscv_look(STACK + 64, 0x4022);
+	riscv_look(STACK + 64, 0x4022);
+}
+
+/* Two ways out behind the label, of which one is on another stack: nobody knows. */
+static void riscv_two_ways(void **state)
+{
+	(void)state;
+	riscv_chain(STACK + 64);
+	/* jal; beqz a0, 1f; ld sp, 0(sp); 1: ld t0, 40(sp); csrw sepc, t0; addi sp, sp,
+	 * 64; mret */
+	HALVES(0x4000, 0x7139, 0xe406, JAL(0x4004, 0x5000), 0xc111, 0x6102, 0x72a2,
+	       0x9073, 0x1412, 0x6121, 0x0073, 0x3020);
+	symbol(0x4008);
+	symbol(0x5000);
+	put(STACK + 8, 0x2008);
+	put(STACK + 40, 0x3002);
+	regs.gpr[US_RISCV_RA] = 0x4008;
+	look(0x5000, STACK, 0);
+	assert_int_equal(out.n, 2);
+}
+
+/* csrrw sp, sscratch, sp; addi sp, sp, -64; sd ra, 8(sp); sd s0, 24(sp); csrr t0,
+ * sscratch; sd t0, 16(sp); csrr t0, sepc; sd t0, 40(sp); mv a0, sp; jal; ld t0, 40(sp);
+ * csrw sepc, t0; ld t0, 16(sp); csrw sscratch, t0; ld ra, 8(sp); ld s0, 24(sp); addi
+ * sp, sp, 64; csrrw sp, sscratch, sp; sret */
+static void riscv_swap(void **state)
+{
+	(void)state;
+	static const us_gva stacks[] = { STACK + 64, STACK + 0x400 };
+	for (unsigned i = 0; i < 2; i++) {
+		map.n = 0;
+		riscv_chain(stacks[i]);
+		HALVES(0x4000, 0x1173, 0x1401, 0x7139, 0xe406, 0xec22, 0x22f3, 0x1400,
+		       0xe816, 0x22f3, 0x1410, 0xf416, 0x850a, JAL(0x4018, 0x5000),
+		       0x72a2, 0x9073, 0x1412, 0x62c2, 0x9073, 0x1402, 0x60a2, 0x6462,
+		       0x6121, 0x1173, 0x1401, 0x0073, 0x1020);
+		symbol(0x5000);
+		riscv_look(stacks[i], 0x401c);
+	}
+}
+
+/* c.sspush is c.mop.1, and would be lui ra, 0 to older processors; stopped at each
+ * instruction. */
+static void riscv_shadow_stack(void **state)
+{
+	(void)state;
+	riscv_chain(STACK + 16);
+	HALVES(0x2000, 0x6081, 0x1141, 0xe406, JAL(0x2006, 0x3000), 0x60a2, 0x0141,
+	       0x8082);
+	symbol(0x5000);
+	put(STACK + 8, 0x1008);
+	put(STACK + 24, 0);
+	for (us_gva pc = 0x2000; pc <= 0x200e; pc += pc == 0x2006 ? 4 : 2) {
+		bool in = pc >= 0x2004 && pc <= 0x200c;
+		regs.gpr[US_RISCV_RA] = pc == 0x200a ? 0x200a : 0x1008;
+		look(pc, in ? STACK : STACK + 16, 0);
+		assert_true(out.n >= 2);
+		assert_int_equal(out.pc[1], 0x1008);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(x86_label),       TEST(x86_no_label),    ARM(arm_stack_from_frame),
+		ARM(arm_levels),       ARM(arm_shadow_stack), RISCV(riscv_label),
+		RISCV(riscv_two_ways), RISCV(riscv_swap),     RISCV(riscv_shadow_stack),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
