@@ -227,6 +227,22 @@ static void set_mode(struct kvm_sregs *s)
 	s->efer = 1U << 10 | 1U << 8; /* LMA, LME */
 }
 
+#define MAX_LEAVES 256 /* KVM_MAX_CPUID_ENTRIES: with room for fewer it says E2BIG */
+
+/* Linux 6.12 allows 64-bit mode only to a processor that says that it has it. */
+static int set_cpuid(int kvm, int vcpu)
+{
+	union {
+		struct kvm_cpuid2 head;
+		uint8_t bytes[sizeof(struct kvm_cpuid2) +
+			      MAX_LEAVES * sizeof(struct kvm_cpuid_entry2)];
+	} all = { .head.nent = MAX_LEAVES };
+	if (ioctl(kvm, KVM_GET_SUPPORTED_CPUID, &all) ||
+	    ioctl(vcpu, KVM_SET_CPUID2, &all))
+		return -errno;
+	return 0;
+}
+
 static int set_registers(int vcpu, bool two_spaces)
 {
 	struct kvm_sregs s;
@@ -272,7 +288,8 @@ static int make_vcpu(struct us_demo_shared *shared, bool two_spaces)
 	if (vcpu < 0)
 		return -errno;
 	shared->step++;
-	int r = set_registers(vcpu, two_spaces);
+	int r = set_cpuid(kvm, vcpu);
+	r = r ? r : set_registers(vcpu, two_spaces);
 	shared->step += r == 0;
 	return r < 0 ? r : vcpu;
 }
