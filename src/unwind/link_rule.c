@@ -373,7 +373,10 @@ bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place 
 		enum outcome out = ends(f, at, &p, &found);
 		if (out == DEAD)
 			continue;
-		if (out != LEAVES || !found.base ||
+		/* The entry has stored long ago where it returns to.  If this code has
+		 * not, or stores it only now, it is another entry's. */
+		bool stored = found.ra == US_RA_SAVED || found.ra == US_RA_NEAR;
+		if (out != LEAVES || !found.base || !stored ||
 		    (any && !is_same_exit(rule, &found)))
 			return false;
 		*rule = found;

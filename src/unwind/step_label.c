@@ -7,14 +7,26 @@
  */
 #include "unwind/walk.h"
 
+/* In a kernel without page tables any word leads to memory; its code is known. */
+static bool is_likely(struct us_walk *w, const struct us_site *site,
+		      const struct us_step *s)
+{
+	return (s->flags & US_PC_USER) ||
+	       us_site_is_known(us_sites_find(w->u->sites, s->pc, false, site));
+}
+
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 {
-	const struct us_site before = *site;
+	struct us_site before = *site;
+	uint8_t end = w->end;
 	if ((w->flags & US_PC_USER) || !us_sites_past_label(w->u->sites, site))
 		return false;
-	if (w->u->arch->link ? us_step_link_cross(w, site, ret)
-			     : us_step_by_exit(w, &site->rule[1], ret))
+	bool found = w->u->arch->link ? us_step_link_cross(w, site, ret)
+				      : us_step_by_exit(w, &site->rule[1], ret);
+	if (found && is_likely(w, site, ret))
 		return true;
+	w->end = end;
+	before.generation = site->generation;
 	*site = before;
 	return false;
 }

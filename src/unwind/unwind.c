@@ -99,8 +99,6 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	if (found == US_STEP_NO &&
 	    (link ? us_step_link_cross(w, site, ret) : us_step_cross(w, site, ret)))
 		found = US_STEP_YES;
-	if (found == US_STEP_NO && first && us_step_label(w, site, ret))
-		return US_STEP_YES;
 	if (found == US_STEP_NO &&
 	    (us_step_gate(w, site, ret) || us_step_vector(w, site, ret) ||
 	     us_step_outside(w, site, ret) || us_step_program(w, site, ret)))
@@ -108,7 +106,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	if (found == US_STEP_NO && us_walk_is_root(w, site))
 		w->end = US_END_ROOT;
 	else if (found == US_STEP_NO &&
-		 (us_step_start(w, site, ret) || us_step_switch(w, site, ret)))
+		 ((first && us_step_label(w, site, ret)) ||
+		  us_step_start(w, site, ret) || us_step_switch(w, site, ret)))
 		return US_STEP_YES;
 	if (found == US_STEP_NO && ends_after_all(w, site))
 		w->end = US_END_ROOT;

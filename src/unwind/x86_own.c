@@ -181,3 +181,24 @@ bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc)
 			return true;
 	return false;
 }
+
+#define MAX_BEFORE_PUSH 8 /* instructions */
+
+bool us_x86_goes_in(struct us_x86_flow *f, us_gva pc)
+{
+	struct us_x86_insn insn;
+	for (unsigned i = 0; i < MAX_BEFORE_PUSH; i++) {
+		size_t len;
+		const uint8_t *code = us_code_path_bytes(&f->path, pc, US_X86_MAX_INSN,
+							 &len);
+		if (!us_x86_decode(code, len, f->word * 8U, &insn))
+			return false;
+		if (insn.kind == US_X86_PUSH || insn.kind == US_X86_PUSH_ALL)
+			return true;
+		if (insn.kind == US_X86_POP || insn.kind == US_X86_POP_ALL ||
+		    ends_flow(&insn))
+			return false;
+		pc += insn.len;
+	}
+	return false;
+}

@@ -547,6 +547,8 @@ bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *a
 	struct us_code_pending p;
 	begin_at(f, at);
 	*rule = (struct us_code_rule){ 0 };
+	if (us_x86_goes_in(f, at->pc))
+		return false;
 	while (us_code_path_take(&f->path, &p)) {
 		struct us_code_rule found = { 0 };
 		if (p.after_call && is_prologue(f, p.pc))

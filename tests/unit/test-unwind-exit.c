@@ -111,6 +111,25 @@ static void x86_no_label(void **state)
 	assert_int_equal(out.n, 2);
 }
 
+/* Behind boot code that calls the kernel lies another way in: push rax; push rcx; call;
+ * pop rcx; pop rax; iretq.  What is on the stack may look like a frame. */
+static void x86_way_in(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\xc3");
+	FUNCTION(0x2000, "\x90\x90\x90\x90\x90\xe8\xf6\xef\xff\xff");
+	FUNCTION(0x200a, "\x50\x51\xe8\xef\xef\xff\xff\x59\x58\x48\xcf");
+	FUNCTION(0x3000, "\x90\x90\xc3");
+	put(STACK, 0x200a);
+	put(STACK + 8, 0x3001);
+	put(STACK + 16, 8);
+	put(STACK + 24, 0x202);
+	put(STACK + 32, STACK + 48);
+	put(STACK + 40, 16);
+	unwind(0x1000, STACK);
+	assert_int_equal(out.n, 2);
+}
+
 /* --- aarch64 --- */
 
 /* 0x1000 calls 0x2000, which calls the leaf 0x3000. */
@@ -278,6 +297,49 @@ static void riscv_two_ways(void **state)
 	assert_int_equal(out.n, 2);
 }
 
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	(void)ctx;
+	*ret = (struct us_entered){ .pc = 0x3002, .valid = true };
+	return true;
+}
+
+/* la sp, ...; jal; and behind boot code's label another way in: addi sp, sp, -64; sd
+ * ra, 8(sp); csrr t0, sepc; sd t0, 40(sp); jal; ld t0, 40(sp); csrw sepc, t0; ld ra,
+ * 8(sp); addi sp, sp, 64; sret. */
+static void riscv_way_in(void **state)
+{
+	(void)state;
+	riscv_chain(STACK + 64);
+	HALVES(0x4000, 0x6141, 0x0001, JAL(0x4004, 0x5000), 0x7139, 0xe406, 0x22f3,
+	       0x1410, 0xf416, JAL(0x4012, 0x5000), 0x72a2, 0x9073, 0x1412, 0x60a2,
+	       0x6121, 0x0073, 0x1020);
+	symbol(0x4008);
+	symbol(0x5000);
+	put(STACK + 8, 0x2008);
+	put(STACK + 40, 0x3002);
+	regs.gpr[US_RISCV_RA] = 0x4008;
+	mem.read_entered = read_entered;
+	look(0x5000, STACK, 0);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.pc[1], 0x4008);
+	mem.read_entered = NULL;
+}
+
+/* Without page tables all is memory: what is no code that the map knows is not what was
+ * broken off. */
+static void riscv_no_code(void **state)
+{
+	riscv_label(state);
+	map.text_start = 0x1000;
+	map.text_end = 0x5100;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK + 40, 0x7002);
+	look(0x5000, STACK, 0);
+	assert_int_equal(out.n, 2);
+	map.text_start = map.text_end = 0;
+}
+
 /* csrrw sp, sscratch, sp; addi sp, sp, -64; sd ra, 8(sp); sd s0, 24(sp); csrr t0,
  * sscratch; sd t0, 16(sp); csrr t0, sepc; sd t0, 40(sp); mv a0, sp; jal; ld t0, 40(sp);
  * csrw sepc, t0; ld t0, 16(sp); csrw sscratch, t0; ld ra, 8(sp); ld s0, 24(sp); addi
@@ -321,6 +383,7 @@ static void riscv_shadow_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(x86_way_in),      RISCV(riscv_way_in),   RISCV(riscv_no_code),
 		TEST(x86_label),       TEST(x86_no_label),    ARM(arm_stack_from_frame),
 		ARM(arm_levels),       ARM(arm_shadow_stack), RISCV(riscv_label),
 		RISCV(riscv_two_ways), RISCV(riscv_swap),     RISCV(riscv_shadow_stack),
