@@ -590,7 +590,8 @@ class Suite:
             self.us.record_enough(a, self.args.backend, *self.budget(), seconds=2,
                                   enough=20)
             rows = self.us.paths()
-            check(any("f60" in p[-1] for p, _ in rows if p), "the wrong guest was sampled")
+            check(any("f60" in p[-1] for p, _ in rows if p),
+                  f"the wrong guest was sampled: {rows}")
 
     def plugin_points(self):
         """It tells functions and nothing else: neither is there anything to unwind, nor
