@@ -320,8 +320,10 @@ static int run(const char *path, const char *program, struct unwinding *w, size_
 		truth.hi[i] = truth.lo[i] + 1024 * c.word;
 	}
 	c.pid = start_child(path);
-	if (c.pid < 0)
+	if (c.pid < 0) {
+		free(c.start);
 		return c.pid;
+	}
 	for (size_t i = 0; i < n; i++)
 		start_unwinding(&w[i], &c, path, i == 0);
 	struct user_regs_struct r, before;
