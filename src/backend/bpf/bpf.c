@@ -186,6 +186,7 @@ static void begin_counting(struct us_bpf_session *b)
 	b->due_of_period = hz > 0 ? (double)period_ns * hz / 1e9 : 1;
 	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
 		us_bpf_pace_start(&b->pace[i], b->schedule.seed + i);
+	b->overdue = false;
 	b->start_ns = b->settled_ns = now;
 	b->random = ~b->schedule.seed;
 	b->settle_ns = us_bpf_session_next_settle(b, now);

@@ -88,6 +88,7 @@ static void settle_vcpu(struct us_bpf_session *b, unsigned i, uint64_t now)
 
 int us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 {
+	bool overdue = b->overdue;
 	/* What is still in the ring comes behind it. */
 	uint64_t stamp_ns = b->overdue ? b->buffer.sample.t_ns : now;
 	b->stamp_ns = stamp_ns < deadline_ns ? stamp_ns : deadline_ns - 1;
@@ -108,7 +109,8 @@ int us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 	b->settled_ns = now;
 	b->settle_ns = us_bpf_session_next_settle(b, now);
 	b->next_slot = b->next_state = 0;
-	if (gone == b->n_chosen || process_gone(b))
+	/* What is in the ring is delivered before the end is told. */
+	if (!overdue && (gone == b->n_chosen || process_gone(b)))
 		return us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
 			       b->machine.guest.pid);
 	return 0;

@@ -170,7 +170,9 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 	if (times(c, &run, &wait, &has_cpu)) {
 		run = since(run, c->run_ns);
 		wait = since(wait, c->wait_ns);
-	} else { /* a kernel without these sums, or the thread has ended */
+	} else if (!arrived) {
+		return; /* what it ran is known by ticks, and some are still to come */
+	} else {	/* a kernel without these sums, or the thread has ended */
 		run = c->ticked_ns > c->ran_then_ns ? c->ticked_ns : c->ran_then_ns;
 		wait = c->waited_ns;
 	}
