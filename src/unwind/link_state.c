@@ -114,9 +114,11 @@ static bool is_shadow(const struct us_link_state *st, const struct us_link_machi
 		      const struct us_link_insn *i)
 {
 	uint8_t has = st->reg[m->ra].sym;
+	/* gcc loads it from there alone: then it is none that this path knows. */
+	bool kept = has == US_LSYM_RA && st->ra_saved.sym != US_LSYM_NONE;
 	return i->kind == US_LINK_LOAD && i->reg == m->ra && i->base == m->shadow &&
 	       i->reg2 >= US_LINK_N_REG &&
-	       (has == US_LSYM_RA || has == US_LSYM_MEM_SP || has == US_LSYM_MEM_FP);
+	       (kept || has == US_LSYM_MEM_SP || has == US_LSYM_MEM_FP);
 }
 
 static void access_memory(struct us_link_state *st, const struct us_link_machine *m,

@@ -27,6 +27,7 @@ bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 		return true;
 	w->end = end;
 	before.generation = site->generation;
+	before.tried = false; /* the next sample may have more of the frame */
 	*site = before;
 	return false;
 }

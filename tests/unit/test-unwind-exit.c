@@ -88,6 +88,20 @@ static void x86_label(void **state)
 	}
 }
 
+/* A frame that is not there once may be there the next time. */
+static void x86_label_again(void **state)
+{
+	(void)state;
+	interrupted(0x200a);
+	put(STACK + 48, 0);
+	unwind(0x1000, STACK);
+	assert_int_equal(out.n, 2);
+	put(STACK + 48, 8);
+	unwind(0x1000, STACK);
+	assert_true(out.n >= 4);
+	assert_int_equal(out.pc[2], 0x3001);
+}
+
 /* What a CALL at the end of a function is followed by is another function: one that
  * returns, or that has a prologue of its own. */
 static void x86_no_label(void **state)
@@ -226,6 +240,45 @@ static void arm_shadow_stack(void **state)
 		     pc == 0x200c || pc == 0x2010 ? STACK : STACK + 0x20);
 		EXPECT(US_END_ROOT, pc, 0x100c);
 	}
+}
+
+/* gcc's functions load x30 from the shadow stack alone.  Behind a blr it holds what
+ * that has left: that the function has called itself is not to be believed. */
+static void arm_shadow_stack_alone(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x2000, 0xf800865e, STP_PRE, MOV_FP, 0xd63f0020, /* blr x1 */
+	     0xf84207fd,				      /* ldr x29, [sp], #32 */
+	     0xf85f8e5e, RET);
+	put(STACK, STACK + 0x20);
+	put(STACK + 8, 0x100c);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	regs.gpr[US_AARCH64_LR] = 0x2010;
+	look(0x2014, STACK + 0x20, STACK + 0x20);
+	assert_true(out.n == 1 || out.pc[1] != 0x2010);
+}
+
+/* Boot code sets x29 to 0 and calls the kernel; behind it lies an entry's way out, and
+ * above its stack the address of code. */
+static void arm_root_before_exit(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x4000, 0xaa1f03fd, bl(0x4004, 0x5000), 0xf9400be0, 0xd5184020, 0xa9407bfd,
+	     0x910083ff, ERET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+	symbol(0x4008);
+	symbol(0x5000);
+	put(STACK + 16, 0x3004);
+	regs.gpr[US_AARCH64_LR] = 0x4008;
+	look(0x5000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x5000, 0x4008);
 }
 
 /* --- RISC-V --- */
@@ -383,10 +436,14 @@ static void riscv_shadow_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(x86_way_in),      RISCV(riscv_way_in),   RISCV(riscv_no_code),
-		TEST(x86_label),       TEST(x86_no_label),    ARM(arm_stack_from_frame),
-		ARM(arm_levels),       ARM(arm_shadow_stack), RISCV(riscv_label),
-		RISCV(riscv_two_ways), RISCV(riscv_swap),     RISCV(riscv_shadow_stack),
+		TEST(x86_label_again),	   ARM(arm_shadow_stack_alone),
+		ARM(arm_root_before_exit), TEST(x86_way_in),
+		RISCV(riscv_way_in),	   RISCV(riscv_no_code),
+		TEST(x86_label),	   TEST(x86_no_label),
+		ARM(arm_stack_from_frame), ARM(arm_levels),
+		ARM(arm_shadow_stack),	   RISCV(riscv_label),
+		RISCV(riscv_two_ways),	   RISCV(riscv_swap),
+		RISCV(riscv_shadow_stack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
