@@ -291,7 +291,9 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		us_gva next = p->pc + insn.len, to = p->pc + (us_gva)insn.imm;
 		if (insn.kind == US_LINK_RET) {
 			struct us_link_value pc = p->st.reg[insn.reg % US_LINK_N_REG];
-			return rule_for(f, &p->st, pc, ret) ? RETURNS : DEAD;
+			bool known = rule_for(f, &p->st, pc, ret);
+			f->path.lost |= !known;
+			return known ? RETURNS : DEAD;
 		}
 		if (insn.kind == US_LINK_EXIT) {
 			rule_of_exit(f, at, &p->st, ret);

@@ -306,23 +306,21 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 		site->generation = 0; /* another address space may have it */
 }
 
-bool us_sites_past_label(struct us_sites *s, struct us_site *site)
+bool us_sites_past_label(struct us_sites *s, struct us_site *site,
+			 struct us_code_rule *rule)
 {
 	struct us_code_place at = us_sites_place(s, site);
-	struct us_code_rule rule;
-	if (site->source != US_SITE_CODE || site->exit != US_EXIT_NONE ||
-	    !site->after_call || !at.end)
+	bool none = site->exit == US_EXIT_NONE || site->exit == US_EXIT_LABEL;
+	if (site->source != US_SITE_CODE || !none || !site->after_call || !at.end)
 		return false;
 	at.end = 0; /* follow all code */
 	us_sites_use(s);
-	bool leaves = s->link ? us_link_rule_past_label(s->link, &at, &rule)
-			      : us_x86_rule_past_label(s->flow, &at, &rule);
+	bool leaves = s->link ? us_link_rule_past_label(s->link, &at, rule)
+			      : us_x86_rule_past_label(s->flow, &at, rule);
 	us_sites_doubt(s, site);
-	if (!leaves || rule.base == US_BASE_NONE)
-		return false;
-	site->exit = US_EXIT_IRET;
-	site->rule[1] = rule;
-	return true;
+	leaves = leaves && rule->base != US_BASE_NONE;
+	site->exit = leaves ? US_EXIT_LABEL : US_EXIT_NONE;
+	return leaves;
 }
 
 static enum us_code_save find_save(struct us_sites *s, const struct us_site *site,

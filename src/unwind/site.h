@@ -156,9 +156,11 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site);
 
 /*
  * The site, behind a CALL, has no way out in its function.  If the code that follows
- * the function leaves by an exception's return, the site gets that exit and its rule.
+ * the function leaves by an exception's return, the site is marked by US_EXIT_LABEL,
+ * and *rule is that exit's.
  */
-bool us_sites_past_label(struct us_sites *s, struct us_site *site);
+bool us_sites_past_label(struct us_sites *s, struct us_site *site,
+			 struct us_code_rule *rule);
 
 /* By the code, as us_x86_saved(). */
 enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,

@@ -17,17 +17,17 @@ static bool is_likely(struct us_walk *w, const struct us_site *site,
 
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 {
-	struct us_site before = *site;
+	struct us_code_rule rule;
 	uint8_t end = w->end;
-	if ((w->flags & US_PC_USER) || !us_sites_past_label(w->u->sites, site))
+	if ((w->flags & US_PC_USER) || !us_sites_past_label(w->u->sites, site, &rule))
 		return false;
-	bool found = w->u->arch->link ? us_step_link_cross(w, site, ret)
-				      : us_step_by_exit(w, &site->rule[1], ret);
+	struct us_site entry = *site; /* in this sample only: the next asks again */
+	entry.exit = US_EXIT_IRET;
+	entry.rule[1] = rule;
+	bool found = w->u->arch->link ? us_step_link_cross(w, &entry, ret)
+				      : us_step_by_exit(w, &rule, ret);
 	if (found && is_likely(w, site, ret))
 		return true;
 	w->end = end;
-	before.generation = site->generation;
-	before.tried = false; /* the next sample may have more of the frame */
-	*site = before;
 	return false;
 }

@@ -89,7 +89,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	if (site->source != US_SITE_CODE)
 		us_sites_analyse(w->u->sites, site);
 	bool link = w->u->arch->link;
-	bool first = !site->tried && site->rule[0].base != US_BASE_ROOT;
+	bool first = (!site->tried || site->exit == US_EXIT_LABEL) &&
+		     site->rule[0].base != US_BASE_ROOT;
 	if (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret))
 		return US_STEP_YES;
 	uint8_t end = w->end;

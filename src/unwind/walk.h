@@ -260,8 +260,8 @@ bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step
 bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
 		     struct us_step *ret);
 /* Nothing else leads on from behind a CALL, and the function ends there: is it a label
- * that it ends at, with the way out of an entry behind it?  Then the site is an entry
- * from now on. */
+ * that it ends at, with the way out of an entry behind it?  Each sample
+ * has to find its frame. */
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret);
 
 /*
