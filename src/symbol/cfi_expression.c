@@ -66,7 +66,7 @@ static bool add(struct us_cfi_value *a, const struct us_cfi_value *b, uint8_t wo
 	if (b->form != US_CFI_FORM_CONST || a->form == US_CFI_FORM_PC_LOW ||
 	    a->form == US_CFI_FORM_PC_STEP)
 		return false;
-	if (a->form == US_CFI_FORM_MEM)
+	if (a->form == US_CFI_FORM_MEM || a->form == US_CFI_FORM_MEM_MEM)
 		a->add = sum(a->add, b->off);
 	else
 		a->off = sum(a->off, b->off);
@@ -98,8 +98,9 @@ static void do_minus(struct stack *s, uint8_t word)
 static void do_deref(struct stack *s)
 {
 	struct us_cfi_value a = pop(s);
-	s->bad |= a.form != US_CFI_FORM_REG;
-	a.form = US_CFI_FORM_MEM;
+	s->bad |= a.form != US_CFI_FORM_REG && a.form != US_CFI_FORM_MEM;
+	a.form = a.form == US_CFI_FORM_MEM ? US_CFI_FORM_MEM_MEM : US_CFI_FORM_MEM;
+	a.next = a.add;
 	a.add = 0;
 	push(s, a);
 }

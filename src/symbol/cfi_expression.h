@@ -4,8 +4,9 @@
  * can be reduced to a form that a rule can express.
  *
  * Few are in use: gcc writes them for realigned stacks, the C library and Linux for
- * signal frames, linkers for procedure linkage tables.  They are evaluated with
- * symbolic values; what gives no known form is refused.
+ * signal frames, linkers for procedure linkage tables, OCaml's runtime where it
+ * switches stacks (OCaml 5: runtime/amd64.S).  They are evaluated with symbolic values;
+ * what gives no known form is refused.
  */
 #ifndef US_SYMBOL_CFI_EXPRESSION_H
 #define US_SYMBOL_CFI_EXPRESSION_H
@@ -19,6 +20,7 @@ enum us_cfi_form {
 	US_CFI_FORM_REG,      /* register + off */
 	US_CFI_FORM_CFA,      /* CFA + off */
 	US_CFI_FORM_MEM,      /* word at [register + off], plus add */
+	US_CFI_FORM_MEM_MEM,  /* word at [that word + next], plus add */
 	US_CFI_FORM_PC,	      /* pc + off */
 	US_CFI_FORM_PC_LOW,   /* pc & off */
 	US_CFI_FORM_PC_STEP,  /* add if (pc & 15) >= off, else 0 */
@@ -26,7 +28,7 @@ enum us_cfi_form {
 };
 
 struct us_cfi_value {
-	int64_t off, add;
+	int64_t off, next, add;
 	uint8_t form; /* enum us_cfi_form */
 	uint8_t reg;
 };

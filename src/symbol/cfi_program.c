@@ -73,8 +73,10 @@ static bool set_cfa(const struct us_cfi_state *st, struct us_cfi_rule *rule)
 	rule->cfa = st->cfa;
 	rule->cfa_reg = st->cfa_reg;
 	rule->cfa_off = (int32_t)st->cfa_off;
+	rule->cfa_next = (int16_t)st->cfa_next;
 	rule->cfa_add = (int32_t)st->cfa_add;
-	return st->cfa < CFA_UNSAID && fits(st->cfa_off) && fits(st->cfa_add);
+	return st->cfa < CFA_UNSAID && fits(st->cfa_off) && fits(st->cfa_add) &&
+	       st->cfa_next >= INT16_MIN && st->cfa_next <= INT16_MAX;
 }
 
 /* A rule has one base register for all columns that are relative to a register. */
@@ -239,7 +241,7 @@ static void define_cfa(struct program *p, uint64_t reg, int64_t off)
 	st->cfa = cfa;
 	st->cfa_reg = (uint8_t)reg;
 	st->cfa_off = off;
-	st->cfa_add = 0;
+	st->cfa_next = st->cfa_add = 0;
 }
 
 /* Changes part of the CFA's rule, which must be a register and an offset. */
@@ -275,11 +277,14 @@ static void define_cfa_expression(struct program *p)
 		return;
 	st->cfa_reg = v.reg;
 	st->cfa_off = v.off;
+	st->cfa_next = v.next;
 	st->cfa_add = v.add;
 	if (v.form == US_CFI_FORM_REG)
 		st->cfa = US_CFI_CFA_REG;
 	else if (v.form == US_CFI_FORM_MEM)
 		st->cfa = US_CFI_CFA_MEM;
+	else if (v.form == US_CFI_FORM_MEM_MEM)
+		st->cfa = US_CFI_CFA_MEM_MEM;
 	else if (v.form == US_CFI_FORM_REG_STEP)
 		st->cfa = US_CFI_CFA_PLT;
 }

@@ -31,7 +31,7 @@ struct us_cfi_column {
 };
 
 struct us_cfi_state {
-	int64_t cfa_off, cfa_add;
+	int64_t cfa_off, cfa_next, cfa_add;
 	uint8_t cfa; /* enum us_cfi_cfa, or more: cfi_program.c */
 	uint8_t cfa_reg;
 	bool signed_pc;

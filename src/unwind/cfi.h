@@ -18,10 +18,11 @@
 /* How the canonical frame address (CFA) is computed.  It is the caller's stack pointer,
  * unless the rule says where that was saved. */
 enum us_cfi_cfa {
-	US_CFI_CFA_REG, /* register cfa_reg + cfa_off */
-	US_CFI_CFA_MEM, /* the word at [register cfa_reg + cfa_off], plus cfa_add */
-	US_CFI_CFA_PLT, /* register cfa_reg + cfa_off, plus a word if (pc & 15) >=
-			   cfa_add: an entry of a procedure linkage table (PLT) */
+	US_CFI_CFA_REG,	    /* register cfa_reg + cfa_off */
+	US_CFI_CFA_MEM,	    /* the word at [register cfa_reg + cfa_off], plus cfa_add */
+	US_CFI_CFA_MEM_MEM, /* the word at [that word + cfa_next], plus cfa_add */
+	US_CFI_CFA_PLT,	    /* register cfa_reg + cfa_off, plus a word if (pc & 15) >=
+			       cfa_add: an entry of a procedure linkage table (PLT) */
 };
 
 /* Where a register of the caller, or its pc, is. */
@@ -71,8 +72,8 @@ struct us_cfi_rule {
 	uint8_t pc;   /* enum us_cfi_how */
 	uint8_t base; /* a register; 0 if not used */
 	uint8_t n_saved;
-	uint8_t flags; /* enum us_cfi_flag */
-	uint16_t pad;
+	uint8_t flags;	  /* enum us_cfi_flag */
+	int16_t cfa_next; /* of US_CFI_CFA_MEM_MEM, else 0 */
 };
 
 struct us_cfi_table;

@@ -167,7 +167,7 @@ int us_cfi_builder_rule(struct us_cfi_builder *b, const struct us_cfi_rule *rule
 	struct us_cfi_rule r = *rule;
 	if (r.n_saved > US_CFI_MAX_SAVED)
 		return -EINVAL;
-	r.first = r.pad = 0;
+	r.first = 0;
 	size_t at = hash_rule(&r, saved) & (b->n_slot - 1);
 	for (; b->slot[at]; at = (at + 1) & (b->n_slot - 1)) {
 		if (!is_equal(b, &r, saved, b->slot[at] - 1))

@@ -20,6 +20,8 @@ enum us_code_base {
 	US_BASE_R13,  /* the same with r13, edi */
 	US_BASE_WORD, /* the word at rsp + sp_at: the previous stack pointer, where the
 			 code switched stacks for a call */
+	US_BASE_WORD_WORD, /* the word at [the word at rsp + sp_at, + base_at]: the
+			      same, by what describes the previous stack.  x86 */
 	US_BASE_ROOT, /* the code sets rbp to 0 and does not save it: the outermost */
 	US_BASE_OWN,  /* the code loaded the stack pointer before it used it: no caller
 			 left what is above */
@@ -96,7 +98,8 @@ struct us_code_rule {
 				  not known where programs have one of their own */
 		uint8_t base_reg; /* of US_BASE_KEPT and US_BASE_POPPED: number as in
 				     us_regs */
-		uint8_t base_at;  /* of US_BASE_WORD and US_RA_NEAR, for sp_at: words */
+		uint8_t base_at;  /* words; of US_BASE_WORD_WORD; of US_BASE_WORD and
+				     US_RA_NEAR, for sp_at */
 	};
 };
 

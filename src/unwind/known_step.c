@@ -143,9 +143,9 @@ bool us_known_step(struct us_walk *w, struct us_stack *out)
 static bool is_plain(const struct us_code_rule *rule)
 {
 	return rule->base != US_BASE_R10 && rule->base != US_BASE_R13 &&
-	       rule->base != US_BASE_WORD && rule->base != US_BASE_KEPT &&
-	       rule->base != US_BASE_POPPED && rule->sp != US_SP_R10 &&
-	       rule->sp != US_SP_R13 && rule->sp != US_SP_LOST;
+	       rule->base != US_BASE_WORD && rule->base != US_BASE_WORD_WORD &&
+	       rule->base != US_BASE_KEPT && rule->base != US_BASE_POPPED &&
+	       rule->sp != US_SP_R10 && rule->sp != US_SP_R13 && rule->sp != US_SP_LOST;
 }
 
 static bool is_by_code(const struct us_walk *w, const struct us_step *s)

@@ -299,6 +299,9 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	if (at.start)
 		reach = us_sites_rule_from_start(s, &at, start);
 	site->exit = us_sites_rule_to_return(s, &at, &back) & 7;
+	if (!s->link && reach == US_REACH_FLOW && !start[0].base && !start[1].base &&
+	    site->exit == US_EXIT_NONE)
+		us_x86_rule_of_switch(s->flow, &at, &start[0]);
 	choose(site, reach, start, &back);
 	site->source = US_SITE_CODE;
 	us_sites_doubt(s, site);
@@ -593,6 +596,11 @@ enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 		return call->leads;
 	at.after_call = !start && callee->after_call;
 	enum us_code_reach leads = us_sites_rule_from_start(s, &at, rule);
+	if (leads == US_REACH_NEVER && start) { /* to what is behind the start? */
+		at.pc = callee->pc;
+		at.after_call = callee->after_call;
+		leads = us_sites_rule_from_start(s, &at, rule);
+	}
 	if (leads == US_REACH_NEVER && is_landed_in(s, callee))
 		leads = US_REACH_NONE;
 	if (flow_spent(s) || distance > INT32_MAX || distance < INT32_MIN)

@@ -40,7 +40,10 @@ static bool cfa_of(struct us_walk *w, const struct us_cfi_rule *r, us_gva *ret)
 	case US_CFI_CFA_REG:
 		break;
 	case US_CFI_CFA_MEM:
-		if (!us_walk_read(w, at, &at))
+	case US_CFI_CFA_MEM_MEM:
+		if (!us_walk_read(w, at, &at) ||
+		    (r->cfa == US_CFI_CFA_MEM_MEM &&
+		     !us_walk_read(w, at + (us_gva)(int64_t)r->cfa_next, &at)))
 			return false;
 		at += (us_gva)(int64_t)r->cfa_add;
 		break;

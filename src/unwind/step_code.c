@@ -29,7 +29,8 @@ static bool is_above(const struct us_walk *w, us_gva cfa)
  * times in one walk: stacks may lead in a circle. */
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
-	bool away = rule->base == US_BASE_WORD || rule->base == US_BASE_KEPT ||
+	bool away = rule->base == US_BASE_WORD || rule->base == US_BASE_WORD_WORD ||
+		    rule->base == US_BASE_KEPT ||
 		    (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
 	return away && w->n_switch < US_MAX_SWITCHES;
 }
@@ -37,11 +38,11 @@ static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 /* The value that the CFA is counted from. */
 static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
-	const uint8_t base[] = { [US_BASE_SP] = US_X86_RSP,
-				 [US_BASE_FP] = US_X86_RBP,
-				 [US_BASE_R10] = r10_of(w),
-				 [US_BASE_R13] = r13_of(w),
-				 [US_BASE_WORD] = US_X86_RSP };
+	const uint8_t base[] = {
+		[US_BASE_SP] = US_X86_RSP,   [US_BASE_FP] = US_X86_RBP,
+		[US_BASE_R10] = r10_of(w),   [US_BASE_R13] = r13_of(w),
+		[US_BASE_WORD] = US_X86_RSP, [US_BASE_WORD_WORD] = US_X86_RSP
+	};
 	if (rule->base == US_BASE_KEPT)
 		return us_walk_register(w, rule->base_reg, ret);
 	if (rule->base == US_BASE_POPPED) {
@@ -52,7 +53,11 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 	    !us_walk_knows(w, base[rule->base]))
 		return false;
 	*ret = w->reg[base[rule->base]];
-	return rule->base != US_BASE_WORD || us_walk_slot(w, *ret, rule->sp_at, ret);
+	bool word = rule->base == US_BASE_WORD || rule->base == US_BASE_WORD_WORD;
+	if (word && !us_walk_slot(w, *ret, rule->sp_at, ret))
+		return false;
+	return rule->base != US_BASE_WORD_WORD ||
+	       us_walk_read(w, *ret + 8U * rule->base_at, ret);
 }
 
 bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)

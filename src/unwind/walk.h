@@ -18,7 +18,7 @@
 
 #define US_STACK_WINDOW	  1280
 #define US_MAX_FRAME_SIZE (16 << 20)
-#define US_MAX_SWITCHES	  6 /* stack switches in one unwinding */
+#define US_MAX_SWITCHES	  16 /* stack switches in one unwinding */
 
 /* Differences between architectures; unwind.c has a row for each. */
 struct us_walk_arch {

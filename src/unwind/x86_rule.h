@@ -50,6 +50,14 @@ enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
 					  const struct us_code_place *at,
 					  struct us_code_rule rule[2]);
 
+/*
+ * For a place behind which rsp is on another stack than where the function began, and
+ * to which nothing else gives a rule: finds the caller's stack by the pointers to it in
+ * memory.  Sets base and cfa, and what belongs to them; 64-bit code.
+ */
+bool us_x86_rule_of_switch(struct us_x86_flow *f, const struct us_code_place *at,
+			   struct us_code_rule *rule);
+
 /* To a ret.  at->end bounds the function; of at->start only matters whether it is
  * known. */
 enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,

@@ -315,6 +315,34 @@ static void test_expressions(void **state)
 	oracle_close(&o);
 }
 
+/* As OCaml's runtime leads from a fiber to the stack that runs it: the CFA is 8 bytes
+ * behind where the word at [rsp + 56] points to, 24 bytes on.  One more is refused. */
+static void test_word_at_a_word(void **state)
+{
+	(void)state;
+	static const char fibers[] =
+		"f:	.cfi_startproc\n"
+		"	nop\n"
+		"	.cfi_escape 0x0f, 8, 0x77, 56, 0x06, 0x23, 24, 0x06, 0x23, 8\n"
+		"	nop\n"
+		"	.cfi_escape 0x0f, 5, 0x77, 56, 0x06, 0x06, 0x06\n"
+		"	nop\n"
+		"	.cfi_endproc\n";
+	struct oracle o;
+	struct us_cfi_row row;
+	write_file("a.s", fibers, strlen(fibers));
+	need("gcc -nostdlib -static -o a.out a.s");
+	oracle_open(&o, in_work_dir("a.out"));
+	const struct us_cfi_rule *r = row_at(&o, address_in("f") + 1).rule;
+	assert_int_equal(r->cfa, US_CFI_CFA_MEM_MEM);
+	assert_int_equal(r->cfa_reg, US_X86_RSP);
+	assert_int_equal(r->cfa_off, 56);
+	assert_int_equal(r->cfa_next, 24);
+	assert_int_equal(r->cfa_add, 8);
+	assert_false(us_cfi_table_find(o.table, address_in("f") + 2, &row));
+	oracle_close(&o);
+}
+
 static size_t count_equal(const struct oracle *a, const struct oracle *b)
 {
 	struct us_cfi_row x, y;
@@ -474,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_arm64),
 		cmocka_unit_test(test_assembly),
 		cmocka_unit_test(test_expressions),
+		cmocka_unit_test(test_word_at_a_word),
 		cmocka_unit_test(test_separate_debug_file),
 		cmocka_unit_test(test_no_sections),
 		cmocka_unit_test(test_compressed),
