@@ -384,7 +384,7 @@ bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place 
 		*rule = found;
 		any = true;
 	} while (us_link_flow_take(f, &p));
-	return any && !f->path.lost;
+	return any && !f->path.lost && f->path.n_visited < MAX_RETURN;
 }
 
 static enum us_code_exit with_result(struct us_link_flow *f,

@@ -332,6 +332,8 @@ static enum us_code_save find_save(struct us_sites *s, const struct us_site *sit
 	struct us_code_place at = us_sites_place(s, site);
 	if (!at.start && !site->guess)
 		at.start = us_site_start(site);
+	if (exit && site->exit == US_EXIT_LABEL)
+		at.end = 0; /* the way out goes on behind it */
 	us_sites_use(s);
 	return s->link ? us_link_saved(s->link, &at, reg, exit, ret_off)
 		       : us_x86_saved(s->flow, &at, reg, exit, ret_off);

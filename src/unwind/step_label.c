@@ -18,7 +18,8 @@ static bool is_likely(struct us_walk *w, const struct us_site *site,
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 {
 	struct us_code_rule rule;
-	uint8_t end = w->end;
+	const struct us_space *next_space = w->next_space;
+	uint8_t end = w->end, n_switch = w->n_switch;
 	if ((w->flags & US_PC_USER) || !us_sites_past_label(w->u->sites, site, &rule))
 		return false;
 	struct us_site entry = *site; /* in this sample only: the next asks again */
@@ -29,5 +30,7 @@ bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	if (found && is_likely(w, site, ret))
 		return true;
 	w->end = end;
+	w->n_switch = n_switch;
+	w->next_space = next_space;
 	return false;
 }

@@ -471,7 +471,7 @@ static bool popped_rule(const struct us_x86_flow *f, const struct us_x86_state *
 	return true;
 }
 
-enum outcome { DEAD, RETURNS, LEAVES, LEAVES_BY_SYSRET };
+enum outcome { DEAD, ASTRAY, RETURNS, LEAVES, LEAVES_BY_SYSRET };
 
 /* Follow one path to its end. */
 static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
@@ -491,7 +491,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			return DEAD;
 		us_gva next = pc + insn.len;
 		if (insn.kind == US_X86_RET)
-			return rule_for(&st, st.sp, ret) ? RETURNS : DEAD;
+			return rule_for(&st, st.sp, ret) ? RETURNS : ASTRAY;
 		if (insn.kind == US_X86_IRET) {
 			rule_for(&st, st.sp, ret);
 			f->left = st;
@@ -556,12 +556,12 @@ bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *a
 		enum outcome out = ends(f, at, &p, &found);
 		bool other = rule->base && found.base &&
 			     !us_code_same_base(rule, &found);
-		if (out == RETURNS || out == LEAVES_BY_SYSRET || other)
+		if (out == ASTRAY || out == RETURNS || out == LEAVES_BY_SYSRET || other)
 			return false;
 		if (out == LEAVES && found.base) /* else on another stack */
 			*rule = found;
 	}
-	return rule->base && !f->path.lost;
+	return rule->base && !f->path.lost && f->path.n_visited < MAX_RETURN;
 }
 
 enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
