@@ -186,7 +186,8 @@ static void begin_counting(struct us_bpf_session *b)
 	b->due_of_period = hz > 0 ? (double)period_ns * hz / 1e9 : 1;
 	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
 		us_bpf_pace_start(&b->pace[i], b->schedule.seed + i);
-	b->overdue = false;
+	b->overdue = b->held = false;
+	b->ended = 0;
 	b->start_ns = b->settled_ns = now;
 	b->random = ~b->schedule.seed;
 	b->settle_ns = us_bpf_session_next_settle(b, now);
@@ -350,6 +351,29 @@ static uint64_t eager_step(const struct us_bpf_session *b)
 	return sample_ns > EAGER_STEP_NS ? sample_ns : EAGER_STEP_NS;
 }
 
+/* At a deadline too: the recording may end there. */
+static bool is_to_settle(const struct us_bpf_session *b, uint64_t t_ns)
+{
+	return t_ns > b->settled_ns + LEAST_SETTLE_NS;
+}
+
+/* The next sample, in b->buffer.  What happened before a deadline is delivered before
+ * one that is behind it, which may be the last that is asked for. */
+static bool take(struct us_bpf_session *b, uint64_t deadline_ns, unsigned *ret_vcpu)
+{
+	uint64_t *t_ns = &b->buffer.sample.t_ns;
+	if (b->held) {
+		b->held = false;
+		*ret_vcpu = b->held_vcpu;
+		return true;
+	}
+	if (!us_bpf_client_take(b->machine.client, &b->buffer.sample, ret_vcpu))
+		return false;
+	b->held = b->overdue = *t_ns >= deadline_ns && is_to_settle(b, *t_ns);
+	b->held_vcpu = *ret_vcpu;
+	return true;
+}
+
 static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
 {
 	struct us_bpf_session *b = (struct us_bpf_session *)base;
@@ -357,24 +381,21 @@ static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	for (;;) {
 		if (us_bpf_deliver_rest(b, c))
 			return 1;
+		if (b->ended)
+			return b->ended;
 		if (b->overdue) {
-			int r = us_bpf_settle(b, us_now_ns(), deadline_ns);
-			if (r < 0)
-				return r;
+			us_bpf_settle(b, us_now_ns(), deadline_ns);
 			continue;
 		}
-		if (us_bpf_client_take(b->machine.client, &b->buffer.sample, &vcpu)) {
-			if (deliver_sample(b, vcpu, c))
+		if (take(b, deadline_ns, &vcpu)) {
+			if (!b->held && deliver_sample(b, vcpu, c))
 				return 1;
 			continue;
 		}
 		uint64_t now = us_now_ns();
-		/* At a deadline too: the recording may end there. */
 		if (now >= b->settle_ns ||
-		    (now >= deadline_ns && now - b->settled_ns > LEAST_SETTLE_NS)) {
-			int r = us_bpf_settle(b, now, deadline_ns);
-			if (r < 0)
-				return r;
+		    (now >= deadline_ns && is_to_settle(b, now))) {
+			us_bpf_settle(b, now, deadline_ns);
 			continue;
 		}
 		if (now >= deadline_ns)

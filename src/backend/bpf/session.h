@@ -52,8 +52,12 @@ struct us_bpf_session {
 	uint64_t stamp_ns; /* of the samples from settling: before any deadline */
 	/* The settled clocks and states from here on still have samples to deliver. */
 	unsigned next_slot, next_state;
-	bool overdue; /* samples come so fast that the ring is never empty */
-	bool stale;   /* for the current capture, the memory slots were outdated */
+	bool overdue; /* samples come so fast that the ring is never empty, or one is
+			 behind the deadline */
+	bool held;    /* `buffer` has a sample of held_vcpu to deliver after settling */
+	unsigned held_vcpu;
+	int ended;  /* what to return once all is delivered: -ESRCH, or 0 */
+	bool stale; /* for the current capture, the memory slots were outdated */
 	struct us_bpf_need need;
 	struct us_host_copy host_copy; /* of the current capture */
 	struct us_bpf_roots roots;

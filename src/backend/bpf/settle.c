@@ -86,7 +86,7 @@ static void settle_vcpu(struct us_bpf_session *b, unsigned i, uint64_t now)
 		us_bpf_session_set_timer(b, i);
 }
 
-int us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
+void us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 {
 	bool overdue = b->overdue;
 	/* What is still in the ring comes behind it. */
@@ -111,9 +111,8 @@ int us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 	b->next_slot = b->next_state = 0;
 	/* What is in the ring is delivered before the end is told. */
 	if (!overdue && (gone == b->n_chosen || process_gone(b)))
-		return us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
-			       b->machine.guest.pid);
-	return 0;
+		b->ended = us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
+				   b->machine.guest.pid);
 }
 
 /* A halted vCPU does not run: the registers of its last exit show where it halted. */

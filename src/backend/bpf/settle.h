@@ -12,10 +12,10 @@
 /*
  * Read the clocks of all chosen vCPUs and what the programs counted, follow the budget,
  * and look for new vCPUs.  Afterwards us_bpf_deliver_rest() has what is due, stamped
- * before the deadline.  Samples may still be in the ring if b->overdue.  -ESRCH: the
- * guest has ended (b->why).
+ * before the deadline.  Samples may still be in the ring if b->overdue.  If the guest
+ * has ended, b->ended is set (b->why).
  */
-int us_bpf_settle(struct us_bpf_session *b, uint64_t now_ns, uint64_t deadline_ns);
+void us_bpf_settle(struct us_bpf_session *b, uint64_t now_ns, uint64_t deadline_ns);
 
 /* The next of these samples.  False: there is none. */
 bool us_bpf_deliver_rest(struct us_bpf_session *b, struct us_capture *c);
