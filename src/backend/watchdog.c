@@ -3,6 +3,7 @@
 #include "backend/watchdog.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ static void close_all_but(const int *keep, size_t n_keep, int pipe_fd)
 		if ((unsigned)pipe_fd >= from && (unsigned)pipe_fd < next)
 			next = (unsigned)pipe_fd;
 		if (next > from)
-			close_range(from, next == ~0u ? next : next - 1, 0);
+			us_close_range(from, next == ~0u ? next : next - 1);
 		if (next == ~0u)
 			return;
 		from = next + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* io.h: whole reads and writes, even if the kernel splits them. */
+/* io.h: whole reads and writes, even if the kernel splits them; many files closed. */
 #ifndef US_BASE_IO_H
 #define US_BASE_IO_H
 
@@ -18,5 +18,8 @@ ssize_t us_read_full(int fd, void *buf, size_t len);
  * cut.
  */
 ssize_t us_read_file(int dirfd, const char *path, char *buf, size_t size);
+
+/* Close all of first to last.  Does not allocate. */
+void us_close_range(unsigned first, unsigned last);
 
 #endif

@@ -3,6 +3,7 @@
 #include "vmm/launch_guard.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "vmm/qmp.h"
 
 #include <errno.h>
@@ -33,10 +34,10 @@ static void hide(int keep_a, int keep_b)
 	int low = keep_a < keep_b ? keep_a : keep_b;
 	int high = keep_a < keep_b ? keep_b : keep_a;
 	if (low > 3)
-		close_range(3, (unsigned)low - 1, 0);
+		us_close_range(3, (unsigned)low - 1);
 	if (high > low + 1)
-		close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-	close_range((unsigned)high + 1, ~0U, 0);
+		us_close_range((unsigned)low + 1, (unsigned)high - 1);
+	us_close_range((unsigned)high + 1, ~0U);
 }
 
 static void let_run(const char *endpoint)

@@ -11,8 +11,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define SKIPPED 77
 
 /* Says on the kept descriptor that it was called. */
 static void tell(void *ctx, bool held)
@@ -180,6 +187,43 @@ static void holds_no_other_file(void **state)
 	close(p[1]);
 }
 
+/* close_range() fails from now on, as before Linux 5.9. */
+static int refuse_close_range(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(*code),
+				   .filter = code };
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+static void stops_on_an_old_kernel_too(void **state)
+{
+	(void)state;
+	int status;
+	pid_t pid = fork();
+	if (!pid) {
+		int p[2];
+		alarm(20); /* it used to wait for itself for ever */
+		if (pipe(p) || refuse_close_range())
+			_exit(SKIPPED);
+		struct us_watchdog *w = start(&p[1], 60000);
+		us_watchdog_stop(w);
+		close(p[1]);
+		_exit(heard(p[0], 10000) != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == SKIPPED)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -189,6 +233,7 @@ int main(void)
 		cmocka_unit_test(takes_over_when_asked),
 		cmocka_unit_test(survives_the_terminals_signals),
 		cmocka_unit_test(holds_no_other_file),
+		cmocka_unit_test(stops_on_an_old_kernel_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
