@@ -26,6 +26,7 @@ static bool runs_another(const struct us_guest *g, unsigned vcpu)
 
 void us_vcpu_threads_open(struct us_vcpu_threads *t, const struct us_guest *g)
 {
+	us_vcpu_threads_close(t);
 	t->n = g->pid ? g->n_vcpu : 0;
 	for (unsigned i = 0; i < t->n; i++) {
 		t->stat_fd[i] = runs_another(g, i)

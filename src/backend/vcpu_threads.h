@@ -17,8 +17,8 @@ struct us_vcpu_threads {
 	int schedstat_fd[US_MAX_VCPUS]; /* .../schedstat */
 };
 
-/* Setup path.  Leaves out threads that are not known, or that this process may not
- * read. */
+/* Setup path.  t: zeroed, or open, which is closed.  Leaves out threads that are not
+ * known, or that this process may not read. */
 void us_vcpu_threads_open(struct us_vcpu_threads *t, const struct us_guest *g);
 void us_vcpu_threads_close(struct us_vcpu_threads *t);
 
