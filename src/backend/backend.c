@@ -157,3 +157,9 @@ void us_backend_close(struct us_backend *b)
 	if (b)
 		b->ops->close(b);
 }
+
+void us_backend_let_go(struct us_backend *b)
+{
+	if (b->ops->let_go)
+		b->ops->let_go(b);
+}

@@ -186,10 +186,20 @@ struct us_backend_ops {
 	 * - a negative errno: -ESRCH: the guest is gone; -ECONNRESET: the peer is gone.
 	 *
 	 * What next() stopped stays stopped until release(), which sets c->held_ns.
-	 * Each next() that returned 1 is followed by one release().
+	 * Each next() that returned 1 is followed by one release().  Where one stop
+	 * gives several captures (US_CAP_FREEZE), the guest may stay stopped until the
+	 * last of them is released: see let_go().
 	 */
 	int (*next)(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c);
 	void (*release)(struct us_backend *b, struct us_capture *c);
+
+	/*
+	 * After a release(): resume what is still stopped for captures that next()
+	 * would deliver; they are dropped.  The caller asks for no more captures, or
+	 * does something else first.  NULL: nothing is stopped between release() and
+	 * next().
+	 */
+	void (*let_go)(struct us_backend *b);
 
 	/*
 	 * Hot path, between next() and release(): from now on, captures of this vCPU
@@ -255,6 +265,7 @@ int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
 US_MUST_CHECK int us_backend_open(const struct us_target *t, const char *name,
 				  struct us_backend **ret, char *why, size_t size,
 				  struct us_err *e);
+void us_backend_let_go(struct us_backend *b); /* let_go(), if there is one */
 void us_backend_close(struct us_backend *b);
 
 #endif

@@ -67,6 +67,11 @@ void us_remote_release(struct us_backend *b, struct us_capture *c)
 	us_whole_stop_release(&of(b)->stop, c);
 }
 
+void us_remote_let_go(struct us_backend *b)
+{
+	us_whole_stop_let_go(&of(b)->stop);
+}
+
 void us_remote_counts(const struct us_backend *b, struct us_backend_counts *ret)
 {
 	us_whole_stop_counts(&of_const(b)->stop, ret);

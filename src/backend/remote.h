@@ -32,6 +32,7 @@ US_MUST_CHECK int us_remote_start(struct us_backend *b, const struct us_schedule
 				  struct us_err *e);
 int us_remote_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c);
 void us_remote_release(struct us_backend *b, struct us_capture *c);
+void us_remote_let_go(struct us_backend *b);
 void us_remote_counts(const struct us_backend *b, struct us_backend_counts *ret);
 void us_remote_gathers(const struct us_backend *b, char *ret, size_t size);
 

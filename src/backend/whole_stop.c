@@ -11,26 +11,6 @@
 #define MOST_EARLY 16
 #define EARLY_NS   US_NS_PER_SEC
 
-int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
-			const struct us_guest *guest, struct us_err *e)
-{
-	int r = us_pacer_init_whole(&w->pacer, s, w->n_vcpu, &w->mask, e);
-	if (r < 0)
-		return r;
-	w->n_chosen = w->pacer.weight;
-	if (!s->wake_halted)
-		us_vcpu_threads_open(&w->threads, guest);
-	if (!s->wake_halted && w->sleeps_stopped)
-		us_running_pc_open(&w->running, guest);
-	return 0;
-}
-
-void us_whole_stop_close(struct us_whole_stop *w)
-{
-	us_vcpu_threads_close(&w->threads);
-	us_running_pc_close(&w->running);
-}
-
 static unsigned n_running(const struct us_whole_stop *w)
 {
 	unsigned n = 0;
@@ -283,6 +263,33 @@ void us_whole_stop_release(struct us_whole_stop *w, struct us_capture *c)
 	uint64_t now = us_now_ns();
 	c->held_ns = w->ops->paused(w->ctx) ? 0 : now - w->told_ns;
 	w->told_ns = now;
+}
+
+void us_whole_stop_let_go(struct us_whole_stop *w)
+{
+	if (w->held)
+		end_sample(w);
+}
+
+int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
+			const struct us_guest *guest, struct us_err *e)
+{
+	us_whole_stop_let_go(w);
+	int r = us_pacer_init_whole(&w->pacer, s, w->n_vcpu, &w->mask, e);
+	if (r < 0)
+		return r;
+	w->n_chosen = w->pacer.weight;
+	if (!s->wake_halted)
+		us_vcpu_threads_open(&w->threads, guest);
+	if (!s->wake_halted && w->sleeps_stopped)
+		us_running_pc_open(&w->running, guest);
+	return 0;
+}
+
+void us_whole_stop_close(struct us_whole_stop *w)
+{
+	us_vcpu_threads_close(&w->threads);
+	us_running_pc_close(&w->running);
 }
 
 void us_whole_stop_counts(const struct us_whole_stop *w, struct us_backend_counts *ret)

@@ -71,10 +71,11 @@ US_MUST_CHECK int us_whole_stop_start(struct us_whole_stop *w,
 /* Accepts one that was not started.  Does not resume the guest. */
 void us_whole_stop_close(struct us_whole_stop *w);
 
-/* As next() and release() of struct us_backend_ops. */
+/* As next(), release() and let_go() of struct us_backend_ops. */
 int us_whole_stop_next(struct us_whole_stop *w, uint64_t deadline_ns,
 		       struct us_capture *c);
 void us_whole_stop_release(struct us_whole_stop *w, struct us_capture *c);
+void us_whole_stop_let_go(struct us_whole_stop *w);
 void us_whole_stop_counts(const struct us_whole_stop *w, struct us_backend_counts *ret);
 
 #endif

@@ -164,10 +164,12 @@ static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 		b->ops->release(b, &c);
 		if (done)
 			continue;
+		us_backend_let_go(b);
 		d->samples_left--;
 		us_images_search(&d->images);
 		us_kernel_wait(&d->kernel);
 	}
+	us_backend_let_go(b);
 	if (r < 0 && !e->msg[0]) {
 		us_fail(e, r, "the guest went away");
 		if (b->ops->explain)

@@ -351,6 +351,7 @@ static void warm_up(struct recorder *r)
 		warm_up_with(r, &w, now);
 		b->ops->release(b, &r->capture);
 	}
+	us_backend_let_go(b);
 }
 
 static void sample(struct recorder *r, struct ending *ret)
@@ -368,6 +369,7 @@ static void sample(struct recorder *r, struct ending *ret)
 		return;
 	}
 	run(r, ret);
+	us_backend_let_go(b); /* what follows takes its time */
 }
 
 /* After the last next(). */

@@ -21,6 +21,7 @@ struct script {
 	void *ctx;
 	uint64_t held_ns;
 	unsigned held; /* captures that were not released yet */
+	bool stands;   /* next() has stopped the guest, for more than one capture */
 	struct us_backend_counts counts;
 };
 
@@ -55,6 +56,13 @@ static inline void script_release(struct us_backend *b, struct us_capture *c)
 	s->counts.stolen_ns += s->held_ns;
 }
 
+static inline void script_let_go(struct us_backend *b)
+{
+	struct script *s = (struct script *)b;
+	assert_int_equal(s->held, 0);
+	s->stands = false;
+}
+
 static inline void script_counts(const struct us_backend *b,
 				 struct us_backend_counts *ret)
 {
@@ -76,6 +84,7 @@ static const struct us_backend_ops script_ops = {
 	.start = script_start,
 	.next = script_next,
 	.release = script_release,
+	.let_go = script_let_go,
 	.counts = script_counts,
 	.explain = script_explain,
 };

@@ -19,9 +19,10 @@ static struct {
 	struct us_guest guest;
 	struct us_whole_stop stop;
 	uint64_t wait_ns; /* from the request to the end, of all stops but the first */
-	bool halts;	  /* by the time it stands */
-	bool idles;	  /* and did so before */
-	bool begins;	  /* to work, when it is to stop */
+	unsigned n_resume;
+	bool halts;		   /* by the time it stands */
+	bool idles;		   /* and did so before */
+	bool begins;		   /* to work, when it is to stop */
 	unsigned slow_ms, read_ms; /* before it stands, and behind */
 } world;
 
@@ -43,7 +44,7 @@ static int look(void *ctx)
 	assert_int_equal(waitpid(world.pid, &status, WUNTRACED), world.pid);
 	world.stop.t_ns = us_now_ns();
 	usleep(world.read_ms * 1000);
-	world.stop.got = 1;
+	world.stop.got = (1U << world.stop.n_vcpu) - 1;
 	return 0;
 }
 
@@ -51,6 +52,7 @@ static int resume(void *ctx)
 {
 	(void)ctx;
 	world.wait_ns += us_now_ns() - world.stop.asked_ns;
+	world.n_resume++;
 	return kill(world.pid, SIGCONT);
 }
 
@@ -295,10 +297,35 @@ static void what_idled_with_its_clock_rests_for_an_interval(void **state)
 	assert_true(least_distance_ns(false) < 5 * US_NS_PER_MS);
 }
 
+/* What is left of a stop is dropped, by a new start too, and the guest runs. */
+static void what_is_left_lets_go(void **state)
+{
+	static const struct us_schedule s = { .hz = 100, .seed = 1 };
+	struct us_capture capture;
+	(void)state;
+	begin(false, false);
+	world.stop.n_vcpu = 2;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(
+			us_whole_stop_start(&world.stop, &s, &world.guest, NULL), 0);
+		assert_int_equal(world.n_resume, i);
+		assert_int_equal(us_whole_stop_next(&world.stop, UINT64_MAX, &capture),
+				 1);
+		us_whole_stop_release(&world.stop, &capture);
+		assert_int_equal(world.n_resume, i);
+	}
+	us_whole_stop_let_go(&world.stop);
+	us_whole_stop_let_go(&world.stop);
+	assert_int_equal(world.n_resume, 2);
+	us_whole_stop_close(&world.stop);
+	end_child();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_ran_on_was_not_held),
+		cmocka_unit_test(what_is_left_lets_go),
 		cmocka_unit_test(what_slept_counts_as_held),
 		cmocka_unit_test(without_knowing_all_counts_as_held),
 		cmocka_unit_test(what_ran_was_busy),

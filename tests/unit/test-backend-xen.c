@@ -544,6 +544,34 @@ static void pauses_nest(void **state)
 	assert_int_equal(atomic_load(&fake_xen->paused), 1);
 }
 
+/* Whatever is left of a stop, a new start, or letting go, resumes the domain. */
+static void a_new_start_lets_go(void **state)
+{
+	static const struct us_schedule s = { .hz = 1000, .seed = 1 };
+	(void)state;
+	for (unsigned n = 1; n <= FAKE_VCPUS; n++)
+		for (unsigned taken = 1; taken <= n; taken++) {
+			struct us_backend *b = open_started(n, 1000);
+			struct us_capture c;
+			for (unsigned i = 0; i < taken; i++) {
+				take(b, &c);
+				b->ops->release(b, &c);
+			}
+			if (taken % 2)
+				us_backend_let_go(b);
+			else
+				assert_int_equal(b->ops->start(b, &s, NULL), 0);
+			assert_int_equal(atomic_load(&fake_xen->paused), 0);
+			assert_int_equal(b->ops->start(b, &s, NULL), 0);
+			take(b, &c);
+			assert_int_equal(c.state, US_VCPU_GUEST);
+			b->ops->release(b, &c);
+			close_it(b);
+			assert_int_equal(atomic_load(&fake_xen->paused), 0);
+			assert_int_equal(atomic_load(&fake_xen->n_strange), 0);
+		}
+}
+
 static void what_is_not_understood_is_refused(void **state)
 {
 	(void)state;
@@ -672,6 +700,7 @@ int main(int argc, char **argv)
 		TEST(a_paused_domain_stays_paused),
 		TEST(pauses_nest),
 		TEST(close_lets_go),
+		TEST(a_new_start_lets_go),
 		TEST(what_is_not_understood_is_refused),
 		TEST(a_kill_lets_the_domain_go),
 		TEST(domains_are_found_by_number_and_name),

@@ -393,6 +393,36 @@ static void silence_is_failure(void **state)
 	assert_int_equal(stats.due, s.counts.due);
 }
 
+/* Two captures of each stop, of which the first is behind the end. */
+static int two_a_stop(struct script *s, uint64_t deadline_ns, struct us_capture *c)
+{
+	sleep_until(deadline_ns);
+	script_capture(c, s->samples);
+	s->stands = s->samples % 2;
+	return 1;
+}
+
+static bool stood;
+
+static void note_stop(void *ctx)
+{
+	stood = ((const struct script *)ctx)->stands;
+}
+
+static void the_guest_does_not_wait_for_the_end(void **state)
+{
+	(void)state;
+	struct script s = SCRIPT(two_a_stop);
+	struct us_record_opts o = { .duration_ns = 10 * US_NS_PER_MS,
+				    .finish = note_stop,
+				    .ctx = &s };
+	stood = true;
+	assert_int_equal(record(&s, &o), 0);
+	assert_int_equal(end, US_RECORD_DONE);
+	assert_int_equal(h.n_sample, 1);
+	assert_false(stood);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +431,7 @@ int main(void)
 		cmocka_unit_test(the_connection_is_lost),
 		cmocka_unit_test(it_cannot_begin),
 		cmocka_unit_test(the_duration_is_over),
+		cmocka_unit_test(the_guest_does_not_wait_for_the_end),
 		cmocka_unit_test(sums_are_written_every_second),
 		cmocka_unit_test(the_user_stops_it),
 		cmocka_unit_test(the_disk_is_full),

@@ -672,6 +672,7 @@ const struct us_backend_ops us_backend_qmp = {
 	.close = qmp_close,
 	.next = us_remote_next,
 	.release = us_remote_release,
+	.let_go = us_remote_let_go,
 	.counts = us_remote_counts,
 	.explain = qmp_explain,
 	.gathers = us_remote_gathers,

@@ -103,7 +103,7 @@ static int failed(struct xen *b, int code, const char *why)
 {
 	b->why = why;
 	b->broken = code == -ESRCH ? code : -ECONNRESET;
-	b->n_out = b->at = 0;
+	b->n_out = b->n_live = b->at = 0;
 	return b->broken;
 }
 
@@ -449,6 +449,14 @@ static void xen_release(struct us_backend *base, struct us_capture *c)
 	b->told_ns = now;
 }
 
+static void xen_let_go(struct us_backend *base)
+{
+	struct xen *b = (struct xen *)base;
+	if (b->at < b->n_live)
+		finish(b);
+	b->n_out = b->n_live = b->at = 0;
+}
+
 static void xen_counts(const struct us_backend *base, struct us_backend_counts *ret)
 {
 	const struct xen *b = (const struct xen *)base;
@@ -579,11 +587,11 @@ static int xen_start(struct us_backend *base, const struct us_schedule *s,
 		     struct us_err *e)
 {
 	struct xen *b = (struct xen *)base;
+	xen_let_go(base); /* else our pause would look like its owner's */
 	int r = us_pacer_init_whole(&b->pacer, s, base->n_vcpu, &b->mask, e);
 	if (r < 0)
 		return r;
 	b->n_chosen = b->pacer.weight;
-	b->n_out = b->at = 0;
 	b->busy = b->working_ns = b->left_ns = b->check_ns = 0;
 	b->moved = (struct us_xen_moved){ 0 };
 	us_xen_rest_init(&b->rest, sysconf(_SC_NPROCESSORS_ONLN) < 2);
@@ -601,6 +609,7 @@ const struct us_backend_ops us_backend_xen = {
 	.close = xen_close,
 	.next = xen_next,
 	.release = xen_release,
+	.let_go = xen_let_go,
 	.counts = xen_counts,
 	.explain = xen_explain,
 };

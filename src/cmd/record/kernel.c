@@ -522,9 +522,14 @@ bool us_kernel_pending(const struct us_kernel *k)
 	return state == US_KERNEL_READ || state == US_KERNEL_READY;
 }
 
+static bool is_reading(const struct us_kernel *k)
+{
+	return k->started && state_of(k) == US_KERNEL_READ && k->source.mem;
+}
+
 static void wait_for_reading(struct us_kernel *k, uint64_t ns)
 {
-	if (k->started && state_of(k) == US_KERNEL_READ && k->source.mem)
+	if (is_reading(k))
 		wait_ns(&k->done, ns);
 }
 
@@ -567,7 +572,33 @@ struct attach {
 	struct us_capture capture;
 	struct us_paging paging;
 	struct us_stack none;
+	/* Other vCPUs' turn, in the first stop after a reading. */
+	bool skips;
+	uint16_t after;	  /* up to this one they are left out ... */
+	uint64_t stop_ns; /* ... in this stop; 0: it is still to come */
 };
+
+/* While the kernel is read from what one vCPU has shown, the guest runs on. */
+static void read_kernel(struct us_kernel *k, struct us_backend *b, struct attach *a,
+			uint64_t ns)
+{
+	if (!is_reading(k))
+		return;
+	us_backend_let_go(b);
+	a->skips = true;
+	a->after = a->capture.vcpu;
+	a->stop_ns = 0;
+	wait_for_reading(k, ns);
+}
+
+static bool is_left_out(struct attach *a)
+{
+	const struct us_capture *c = &a->capture;
+	if (!a->stop_ns)
+		a->stop_ns = c->t_ns;
+	a->skips &= c->vcpu <= a->after && c->t_ns == a->stop_ns;
+	return a->skips;
+}
 
 /* Kernel code ran, and there is nothing where Linux would be. */
 static bool is_another(const struct us_kernel *k, const struct us_regs *regs)
@@ -575,7 +606,7 @@ static bool is_another(const struct us_kernel *k, const struct us_regs *regs)
 	return state_of(k) == US_KERNEL_WANTED && regs->bits == 64 && !regs->user;
 }
 
-bool us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
+static bool attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
 {
 	const struct us_schedule schedule = {
 		.hz = ATTACH_HZ, .seed = 1, .vcpu_mask = vcpu_mask, .wake_halted = true
@@ -596,16 +627,24 @@ bool us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 			return true;
 		if (r == 0)
 			continue;
-		bool readable = us_capture_begin(&a->capture, &a->paging);
+		bool readable = !is_left_out(a) &&
+				us_capture_begin(&a->capture, &a->paging);
 		k->next_ns = k->pause_ns = 0;
 		if (readable)
 			us_kernel_sample(k, &sample);
 		b->ops->release(b, &a->capture);
-		wait_for_reading(k, limit - now);
+		read_kernel(k, b, a, limit - now);
 		others += readable && !k->failed && is_another(k, &a->capture.regs);
 		if (state_of(k) == US_KERNEL_IN_USE || k->failed == ATTACH_READS ||
 		    others == ATTACH_OTHERS)
 			return true;
 	}
 	return us_now_ns() < limit && state_of(k) != US_KERNEL_READ;
+}
+
+bool us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
+{
+	bool whole = attach(k, b, vcpu_mask);
+	us_backend_let_go(b);
+	return whole;
 }
