@@ -36,7 +36,7 @@ static bool settles(const struct us_vcpu_threads *t, uint64_t want)
 static void one(bool works)
 {
 	static struct us_guest g;
-	struct us_vcpu_threads t;
+	static struct us_vcpu_threads t;
 	memset(&g, 0, sizeof(g));
 	pid_t pid = child(works);
 	assert_true(pid > 0);
