@@ -32,11 +32,12 @@ static void take_build_id(struct us_module *m, const struct us_elf_image *i)
 {
 	size_t len = 0;
 	const uint8_t *id = us_elf_image_build_id(i, &len);
-	if (!id || len > US_BUILD_ID_MAX)
-		len = 0;
+	if (len > US_BUILD_ID_MAX) /* as in a recording */
+		len = US_BUILD_ID_MAX;
 	if (len)
 		memcpy(m->build_id, id, len);
 	m->build_id_len = (uint8_t)len;
+	m->code_hash = len ? 0 : us_elf_image_code_hash(i);
 }
 
 /* Cut "@bias" off path; false if it has none. */
@@ -57,13 +58,6 @@ static bool split_bias(char *path, uint64_t *ret_bias)
 static bool same_name(const struct us_module *a, const struct us_module *b)
 {
 	return !strcmp(base_name(a->path), base_name(b->path));
-}
-
-/* The same image at another address, or time. */
-static bool same_image(const struct us_module *a, const struct us_module *b)
-{
-	return !strcmp(a->path, b->path) && a->build_id_len == b->build_id_len &&
-	       !memcmp(a->build_id, b->build_id, a->build_id_len);
 }
 
 static int no_memory(struct us_err *e)
@@ -225,19 +219,31 @@ static int add_given(struct us_profile *p, struct us_profile_module *g,
 
 /* ---- Images of the recording ---- */
 
+/* Older recordings do not state the hash. */
+static const char *what_changed(const struct us_module *was,
+				const struct us_module *now)
+{
+	if (was->build_id_len)
+		return same_id(was, now) ? NULL : "another build-id";
+	bool known = was->code_hash && (now->build_id_len || now->code_hash);
+	return known && was->code_hash != now->code_hash ? "other code" : NULL;
+}
+
 /* False, with a warning, if there is evidence against the image. */
 static bool is_right(struct us_profile *p, const struct us_module *m,
-		     const struct us_elf_image *image)
+		     const struct us_elf_image *image, bool named)
 {
 	struct us_module now = { 0 };
 	take_build_id(&now, image);
-	if (m->build_id_len && !same_id(m, &now)) {
-		us_profile_warn(
-			p,
-			"%s has changed since the recording (another build-id): "
-			"addresses are shown instead of wrong names; give the "
-			"image that ran by -e ELF",
-			m->path);
+	const char *change = what_changed(m, &now);
+	if (change) {
+		us_profile_warn(p,
+				"%s has changed since the recording (%s): %s; give the "
+				"image that ran by -e ELF",
+				m->path, change,
+				named ? "functions have the names that the recording "
+					"holds, without source lines"
+				      : "addresses are shown instead of wrong names");
 		return false;
 	}
 	if (m->match == US_MATCH_UNKNOWN)
@@ -278,21 +284,32 @@ static int open_image(struct us_profile *p, const struct us_module *m,
 static int open_recorded(struct us_profile *p, const struct us_module *m,
 			 struct us_elf_image **ret, struct us_err *e)
 {
+	struct us_elf_image *named;
 	struct us_err why;
-	int rc = open_image(p, m, ret, &why);
-	if (rc == -ENOMEM)
-		return us_fail(e, rc, "%s", why.msg);
-	if (rc) {
-		us_profile_warn(p, "no names: %s; give the image by -e ELF", why.msg);
-		*ret = NULL;
-		return 0;
+	int rc = us_profile_image_of_names(p, m, &named);
+	if (rc == 0)
+		rc = open_image(p, m, ret, &why);
+	if (rc == -ENOMEM) {
+		us_elf_image_close(named);
+		return no_memory(e);
 	}
-	find_debug(p, *ret);
-	if (is_right(p, m, *ret))
+	if (rc && named)
+		us_profile_warn(p,
+				"%s; functions have the names that the recording "
+				"holds, without source lines; give the image by -e ELF",
+				why.msg);
+	else if (rc)
+		us_profile_warn(p, "no names: %s; give the image by -e ELF", why.msg);
+	else
+		find_debug(p, *ret);
+	if (rc == 0 && is_right(p, m, *ret, named)) {
+		us_elf_image_close(named);
 		return us_symbols_add_image(p->symbols, *ret, e);
-	us_elf_image_close(*ret);
-	*ret = NULL;
-	return 0;
+	}
+	if (rc == 0)
+		us_elf_image_close(*ret);
+	*ret = named;
+	return named ? us_symbols_add_image(p->symbols, named, e) : 0;
 }
 
 /* "0.0-2.1 s, 4.5-6.0 s": when an image was seen; false: always, or never. */
@@ -304,7 +321,7 @@ static bool times_of(const struct us_profile *p, const struct us_module *m,
 	dst[0] = '\0';
 	for (size_t i = 0; i < n_recorded && at < size; i++) {
 		const struct us_module *r = &p->modules.v[i].m;
-		if (r->match != US_MATCH_YES || r->root || !same_image(r, m))
+		if (r->match != US_MATCH_YES || r->root || !us_module_same_image(r, m))
 			continue;
 		ended |= r->until_ns != 0;
 		at += (size_t)snprintf(dst + at, size - at, "%s%.1f-", at ? ", " : "",
@@ -335,7 +352,7 @@ static int add_recorded(struct us_profile *p, size_t first, size_t n_recorded,
 	char times[256];
 	int rc = 0;
 	for (size_t i = first; i < n_recorded; i++)
-		if (same_image(&p->modules.v[i].m, m)) {
+		if (us_module_same_image(&p->modules.v[i].m, m)) {
 			seen |= p->modules.v[i].m.match != US_MATCH_NO;
 			if (p->modules.v[i].m.match == US_MATCH_YES)
 				m = &p->modules.v[i].m;
@@ -347,7 +364,7 @@ static int add_recorded(struct us_profile *p, size_t first, size_t n_recorded,
 	rc = open_recorded(p, m, &image, e);
 	for (size_t i = first; image && rc == 0 && i < n_recorded; i++) {
 		struct us_profile_module *r = &p->modules.v[i];
-		if (!same_image(&r->m, m) || r->m.match == US_MATCH_NO)
+		if (!us_module_same_image(&r->m, m) || r->m.match == US_MATCH_NO)
 			continue;
 		rc = place(p, image, r, e);
 		r->used = used = true;
@@ -363,7 +380,7 @@ static int add_recorded(struct us_profile *p, size_t first, size_t n_recorded,
 static bool is_first(const struct us_profile *p, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (same_image(&p->modules.v[k].m, &p->modules.v[i].m))
+		if (us_module_same_image(&p->modules.v[k].m, &p->modules.v[i].m))
 			return false;
 	return true;
 }

@@ -210,13 +210,13 @@ struct us_profile {
 		} * v;
 		size_t n, cap; /* sorted once all were read */
 	} mappings;
-	struct {
+	struct us_profile_program_names {
 		struct us_profile_program_name {
 			struct us_program_name n;
 			size_t recording;
 		} * v;
 		size_t n, cap;
-	} program_names;
+	} program_names, image_names; /* of modules, by their numbers */
 
 	/* profile/views.c */
 	/* By epoch: the first epoch since which its images are the same. */
@@ -457,6 +457,13 @@ US_MUST_CHECK int us_profile_add_mapping(struct us_profile *p,
 					 const struct us_mapping *m);
 US_MUST_CHECK int us_profile_add_program_name(struct us_profile *p,
 					      const struct us_program_name *n);
+US_MUST_CHECK int us_profile_add_image_name(struct us_profile *p,
+					    const struct us_program_name *n);
+/* An image of the functions that recordings name of this one, which is gone or has
+ * changed; the caller's to close.  *ret NULL: they name none.  0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_image_of_names(const struct us_profile *p,
+					    const struct us_module *m,
+					    struct us_elf_image **ret);
 void us_profile_free_programs(struct us_profile *p);
 /* Call when all mappings and the layouts are known, before us_profile_cut_time(). */
 void us_profile_sort_mappings(struct us_profile *p);

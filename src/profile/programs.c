@@ -51,31 +51,47 @@ int us_profile_add_mapping(struct us_profile *p, const struct us_mapping *m)
 	return 0;
 }
 
-int us_profile_add_program_name(struct us_profile *p, const struct us_program_name *n)
+static int add_name(const struct us_profile *p, struct us_profile_program_names *to,
+		    const struct us_program_name *n)
 {
-	if (p->program_names.n == MOST_NAMES)
+	if (to->n == MOST_NAMES)
 		return 0;
 	char *name = strdup(n->name);
-	struct us_profile_program_name *to = name ? us_vec_push(&p->program_names)
-						  : NULL;
-	if (!to) {
+	struct us_profile_program_name *slot = name ? us_vec_push(to) : NULL;
+	if (!slot) {
 		free(name);
 		return -ENOMEM;
 	}
-	*to = (struct us_profile_program_name){ *n, p->file_now };
-	to->n.name = name;
+	*slot = (struct us_profile_program_name){ *n, p->file_now };
+	slot->n.name = name;
 	return 0;
+}
+
+int us_profile_add_program_name(struct us_profile *p, const struct us_program_name *n)
+{
+	return add_name(p, &p->program_names, n);
+}
+
+int us_profile_add_image_name(struct us_profile *p, const struct us_program_name *n)
+{
+	return add_name(p, &p->image_names, n);
+}
+
+static void free_names(struct us_profile_program_names *names)
+{
+	for (size_t k = 0; k < names->n; k++)
+		free((char *)names->v[k].n.name);
+	free(names->v);
 }
 
 void us_profile_free_programs(struct us_profile *p)
 {
 	for (size_t k = 0; k < p->programs.n; k++)
 		free((char *)p->programs.v[k].f.path);
-	for (size_t k = 0; k < p->program_names.n; k++)
-		free((char *)p->program_names.v[k].n.name);
+	free_names(&p->program_names);
+	free_names(&p->image_names);
 	free(p->programs.v);
 	free(p->mappings.v);
-	free(p->program_names.v);
 	us_pair_map_fini(&p->programs.known);
 }
 

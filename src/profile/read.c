@@ -168,6 +168,11 @@ static int on_program_name(void *ctx, const struct us_program_name *n)
 	return us_profile_add_program_name(ctx, n);
 }
 
+static int on_image_name(void *ctx, const struct us_program_name *n)
+{
+	return us_profile_add_image_name(ctx, n);
+}
+
 static int on_busy_at(void *ctx, uint64_t t_ns)
 {
 	struct us_profile *p = ctx;
@@ -194,6 +199,7 @@ static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 					   .program_file = on_program_file,
 					   .mapping = on_mapping,
 					   .program_name = on_program_name,
+					   .image_name = on_image_name,
 					   .busy_at = on_busy_at,
 					   .named = p->n_file > 1 ? on_early_name
 								  : NULL };

@@ -30,6 +30,7 @@ enum us_chunk_type {
 	US_CHUNK_PROGRAM_FILE = US_FOURCC('P', 'F', 'I', 'L'),
 	US_CHUNK_MAPPING = US_FOURCC('P', 'M', 'A', 'P'),
 	US_CHUNK_PROGRAM_SYMBOLS = US_FOURCC('P', 'S', 'Y', 'M'),
+	US_CHUNK_IMAGE_SYMBOLS = US_FOURCC('I', 'S', 'Y', 'M'),
 	US_CHUNK_FLAGS = US_FOURCC('F', 'L', 'A', 'G'),
 	US_CHUNK_SYMBOLS = US_FOURCC('S', 'Y', 'M', 'B'),
 	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
@@ -49,6 +50,7 @@ enum us_chunk_type {
 #define US_SYMBOL_NAME_MAX   1023U
 #define US_PROGRAM_NAME_MAX  255U
 #define US_MODULE_TAIL	     28U   /* bytes behind the path: u32, three u64 */
+#define US_MODULE_TAIL_HASH  36U   /* ... and the hash of its code */
 #define US_PROCESS_HEAD	     29U   /* bytes before the name: three u64, u32, u8 */
 #define US_MAPPING_SIZE	     65U   /* bytes: two u32, seven u64, u8 */
 #define US_PROCESS_NAME_MAX  63U   /* bytes without the NUL */

@@ -40,16 +40,16 @@ size_t us_pack_mapping(const struct us_mapping *m, uint8_t *p)
 }
 
 size_t us_pack_program_names(const struct us_program_name *v, size_t n, size_t *i,
-			     uint8_t *p)
+			     size_t most, uint8_t *p)
 {
-	const uint8_t *first = p, *full = p + US_CHUNK_WRITE_MAX - 2 * US_VARINT_MAX -
-					  US_PROGRAM_NAME_MAX - 1;
+	const uint8_t *first = p,
+		      *full = p + US_CHUNK_WRITE_MAX - 2 * US_VARINT_MAX - most - 1;
 	uint64_t last = 0;
 	p = us_varint_put(p, v[*i].file);
 	for (; *i < n && p <= full; ++*i) {
 		const struct us_program_name *one = &v[*i];
 		size_t name = strlen(one->name) + 1;
-		if (name == 1 || name > US_PROGRAM_NAME_MAX + 1)
+		if (name == 1 || name > most + 1)
 			continue;
 		p = us_varint_put(p, us_zigzag((int64_t)(one->address - last)));
 		p = us_varint_put(p, one->size);

@@ -10,8 +10,9 @@
  * bytes, 0: the values are invalid. */
 size_t us_pack_program_file(const struct us_program_file *f, uint8_t *p);
 size_t us_pack_mapping(const struct us_mapping *m, uint8_t *p);
-/* Encodes the names from *i on, up to n, that fit; *i is set to the first one left. */
+/* Encodes the names from *i on, up to n, that fit; *i is set to the first one left.  Of
+ * more than most bytes: left out. */
 size_t us_pack_program_names(const struct us_program_name *v, size_t n, size_t *i,
-			     uint8_t *p);
+			     size_t most, uint8_t *p);
 
 #endif

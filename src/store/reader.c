@@ -48,6 +48,8 @@ static void module_tail(const uint8_t *p, const uint8_t *end, struct us_module *
 							 : from * US_TIME_UNIT_NS;
 	m->until_ns = until > UINT64_MAX / US_TIME_UNIT_NS ? 0
 							   : until * US_TIME_UNIT_NS;
+	if (end - p >= (int)US_MODULE_TAIL_HASH)
+		m->code_hash = us_get_le64(p + US_MODULE_TAIL);
 }
 
 static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
@@ -182,7 +184,10 @@ static int mapping(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->mapping ? r->ops->mapping(r->ctx, &m) : 0;
 }
 
-static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end)
+typedef int us_on_program_name(void *ctx, const struct us_program_name *n);
+
+static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end,
+			 size_t most, us_on_program_name *tell)
 {
 	struct us_program_name n = { 0 };
 	uint64_t file, delta;
@@ -195,10 +200,10 @@ static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end)
 		p = us_varint_get(p, end, &n.size);
 		n.name = p ? string(p, end) : NULL;
 		n.address += (uint64_t)us_unzigzag(delta);
-		if (!n.name || !*n.name || strlen(n.name) > US_PROGRAM_NAME_MAX)
+		if (!n.name || !*n.name || strlen(n.name) > most)
 			return us_reader_bad(r, "a function with an impossible name");
 		p += strlen(n.name) + 1;
-		int rc = r->ops->program_name ? r->ops->program_name(r->ctx, &n) : 0;
+		int rc = tell ? tell(r->ctx, &n) : 0;
 		if (rc)
 			return rc;
 	}
@@ -569,7 +574,11 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 	case US_CHUNK_MAPPING:
 		return mapping(r, p, p + size);
 	case US_CHUNK_PROGRAM_SYMBOLS:
-		return program_names(r, p, p + size);
+		return program_names(r, p, p + size, US_PROGRAM_NAME_MAX,
+				     r->ops->program_name);
+	case US_CHUNK_IMAGE_SYMBOLS:
+		return program_names(r, p, p + size, US_SYMBOL_NAME_MAX,
+				     r->ops->image_name);
 	case US_CHUNK_FLAGS:
 		return flags(r, p, p + size);
 	case US_CHUNK_SYMBOLS:

@@ -61,7 +61,12 @@ struct us_module {
 	/* When it was loaded: since the start, whole microseconds; until 0: to the end.
 	 * Outside of that time it is not known what was at its addresses. */
 	uint64_t from_ns, until_ns;
+	uint64_t code_hash; /* where it has no build-id: us_elf_image_code_hash();
+			       0: not known */
 };
+
+/* Are they of the same file, and build as far as is known? */
+bool us_module_same_image(const struct us_module *a, const struct us_module *b);
 
 /* A function of the guest that has a name but no file: from the guest's own tables. */
 struct us_named {
@@ -189,12 +194,13 @@ struct us_mapping {
 	uint64_t from_ns, until_ns;
 };
 
-/* A function that such a file exports, as found in the guest's memory. */
+/* A function that such a file exports, as found in the guest's memory; or a function of
+ * an image. */
 struct us_program_name {
-	uint32_t file;
+	uint32_t file;	  /* or the number of the image's module */
 	uint64_t address; /* in the file's own address space */
 	uint64_t size;	  /* 0: not known */
-	const char *name; /* 1 to 255 bytes */
+	const char *name; /* 1 to 255 bytes; of an image 1 to 1023 */
 };
 
 /* A node of a tree of calls that were counted, not sampled: a function on one path of
@@ -286,6 +292,10 @@ US_MUST_CHECK int us_writer_mapping(struct us_writer *w, const struct us_mapping
 US_MUST_CHECK int us_writer_program_names(struct us_writer *w,
 					  const struct us_program_name *v, size_t n,
 					  struct us_err *e);
+/* The same for one image's functions, of which the others are not needed. */
+US_MUST_CHECK int us_writer_image_names(struct us_writer *w,
+					const struct us_program_name *v, size_t n,
+					struct us_err *e);
 /* Call see() for each frame of a program that is new in the stacks, when they are
  * written: root of the program's page tables, and program counter.  In the writer's
  * thread. */
@@ -387,6 +397,7 @@ struct us_reader_ops {
 	int (*program_file)(void *ctx, const struct us_program_file *f);
 	int (*mapping)(void *ctx, const struct us_mapping *m);
 	int (*program_name)(void *ctx, const struct us_program_name *n);
+	int (*image_name)(void *ctx, const struct us_program_name *n);
 };
 
 struct us_reader_result {

@@ -160,6 +160,13 @@ int us_writer_fact(struct us_writer *w, const char *key, const char *value,
 	return send_chunk(w, &w->other, US_CHUNK_FACT, k + v, e);
 }
 
+bool us_module_same_image(const struct us_module *a, const struct us_module *b)
+{
+	return a->build_id_len == b->build_id_len && a->code_hash == b->code_hash &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+	       !strcmp(a->path, b->path);
+}
+
 int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_err *e)
 {
 	if (failed_before(w, e))
@@ -182,8 +189,9 @@ int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_e
 	us_put_le64(p + 4, m->root);
 	us_put_le64(p + 12, m->from_ns / US_TIME_UNIT_NS);
 	us_put_le64(p + 20, m->until_ns / US_TIME_UNIT_NS);
+	us_put_le64(p + US_MODULE_TAIL, m->code_hash);
 	return send_chunk(w, &w->other, US_CHUNK_MODULE,
-			  26 + m->build_id_len + path + US_MODULE_TAIL, e);
+			  26 + m->build_id_len + path + US_MODULE_TAIL_HASH, e);
 }
 
 int us_writer_process(struct us_writer *w, const struct us_process *s, struct us_err *e)
@@ -235,15 +243,27 @@ int us_writer_mapping(struct us_writer *w, const struct us_mapping *m, struct us
 		 : us_fail(e, -EINVAL, "record a mapping of %u: bad values", m->pid);
 }
 
-int us_writer_program_names(struct us_writer *w, const struct us_program_name *v,
-			    size_t n, struct us_err *e)
+static int send_names(struct us_writer *w, uint32_t type, size_t most,
+		      const struct us_program_name *v, size_t n, struct us_err *e)
 {
 	int r = failed_before(w, e) ? w->failed.code : 0;
 	for (size_t i = 0; i < n && !r;) {
-		size_t size = us_pack_program_names(v, n, &i, w->other.payload);
-		r = send_chunk(w, &w->other, US_CHUNK_PROGRAM_SYMBOLS, size, e);
+		size_t size = us_pack_program_names(v, n, &i, most, w->other.payload);
+		r = send_chunk(w, &w->other, type, size, e);
 	}
 	return r;
+}
+
+int us_writer_program_names(struct us_writer *w, const struct us_program_name *v,
+			    size_t n, struct us_err *e)
+{
+	return send_names(w, US_CHUNK_PROGRAM_SYMBOLS, US_PROGRAM_NAME_MAX, v, n, e);
+}
+
+int us_writer_image_names(struct us_writer *w, const struct us_program_name *v,
+			  size_t n, struct us_err *e)
+{
+	return send_names(w, US_CHUNK_IMAGE_SYMBOLS, US_SYMBOL_NAME_MAX, v, n, e);
 }
 
 /* Nodes from *i on, as many as fit, and the flags of those that have some. */

@@ -94,6 +94,32 @@ const uint8_t *us_elf_image_build_id(const struct us_elf_image *i, size_t *ret_l
 	return i->build_id.bytes;
 }
 
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
+}
+
+uint64_t us_elf_image_code_hash(const struct us_elf_image *i)
+{
+	uint64_t h = 0, word;
+	for (size_t k = 0; k < i->file.n_code; k++) {
+		const struct us_elf_code *c = &i->file.code[k];
+		const uint8_t *p = i->file.bytes + c->offset;
+		if (!c->filesz)
+			continue;
+		h = mix(mix(h, c->start), c->end);
+		for (uint64_t at = 0; at < c->filesz; at += sizeof(word)) {
+			uint64_t left = c->filesz - at;
+			word = 0;
+			memcpy(&word, p + at,
+			       left < sizeof(word) ? left : sizeof(word));
+			h = mix(h, word);
+		}
+	}
+	return h;
+}
+
 uint64_t us_elf_image_build_id_at(const struct us_elf_image *i)
 {
 	return i->build_id.addr;

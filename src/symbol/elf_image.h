@@ -53,6 +53,9 @@ US_MUST_CHECK int us_elf_image_call(struct us_elf_image *i, const char *path);
 const struct us_elf_file *us_elf_image_file(const struct us_elf_image *i);
 /* Bytes of the build-id, *ret_len 0 if it has none. */
 const uint8_t *us_elf_image_build_id(const struct us_elf_image *i, size_t *ret_len);
+/* Tells builds apart that have no build-id: a hash of the code and where it is.  0: the
+ * file holds none. */
+uint64_t us_elf_image_code_hash(const struct us_elf_image *i);
 /* Span of the code, from the first to the last executable section (without any:
  * segment); not all of it need be code.  false: none. */
 bool us_elf_image_text(const struct us_elf_image *i, uint64_t *ret_start,

@@ -245,6 +245,7 @@ static const struct us_reader_ops ops = {
 	.program_file = program_file,
 	.mapping = mapping,
 	.program_name = program_name,
+	.image_name = program_name,
 };
 
 /* Several at a time they are as many, or more where the reading ended at something that

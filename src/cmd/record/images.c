@@ -420,4 +420,5 @@ void us_images_module(const struct us_images *i, const struct us_place *p, size_
 	if (len)
 		memcpy(ret->build_id, id, len);
 	ret->build_id_len = (uint8_t)len;
+	ret->code_hash = len ? 0 : us_elf_image_code_hash(m->elf);
 }

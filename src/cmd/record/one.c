@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cmd/record/budget.h"
 #include "cmd/record/facts.h"
+#include "cmd/record/image_names.h"
 #include "cmd/trace/functions.h"
 #include "cmd/rights.h"
 #include "record/record.h"
@@ -332,6 +333,9 @@ static void finish(void *ctx)
 		write_no_tasks(r);
 	}
 	write_gathers(r);
+	/* First the kernel's names for the last samples. */
+	if (!us_writer_flush(r->writer, NULL))
+		(void)!us_images_write_names(&r->images, r->writer, NULL);
 	if (r->finish)
 		r->finish(r->finish_ctx, r->writer);
 }
