@@ -83,6 +83,9 @@ function layOut(tree) {
 			tree.firstChild[p] = i;
 		last[p] = i;
 	}
+	// What only the second of two recordings has comes last, wherever it belongs.
+	for (const level of tree.levels)
+		level.sort((a, b) => tree.start[a] - tree.start[b]);
 	return tree;
 }
 function pathTo(tree, node) {
