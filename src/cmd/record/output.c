@@ -95,16 +95,30 @@ void us_output_cut(struct us_output *o, uint64_t good_bytes)
 		return;
 }
 
-/* What tasks waited for, for the page. */
-static int read_waits(struct us_output *o, const struct us_profile_opts *like,
+static int read_again(const struct us_output *o, const struct us_profile_opts *opts,
 		      struct us_profile **ret, struct us_err *e)
 {
-	struct us_profile_opts all = *like;
-	all.waits = true;
-	all.by_time = all.host = all.processes = false;
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
 		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));
-	return us_profile_read(o->fd, &all, ret, e);
+	return us_profile_read(o->fd, opts, ret, e);
+}
+
+/* For the page: what each process did, and what tasks waited for. */
+static int read_beside(const struct us_output *o, const struct us_profile *p,
+		       struct us_profile_opts like, struct us_profile **ret_owners,
+		       struct us_profile **ret_waits, struct us_err *e)
+{
+	int r = 0;
+	if (us_profile_owners_known(p)) {
+		like.roots = US_BY_PROCESS;
+		r = read_again(o, &like, ret_owners, e);
+		like.roots = US_BY_NONE;
+	}
+	if (r || !us_profile_waits(p)->n)
+		return r;
+	like.waits = true;
+	like.by_time = like.host = like.processes = like.if_known = false;
+	return read_again(o, &like, ret_waits, e);
 }
 
 static int write_result(struct us_output *o, struct us_err *e)
@@ -112,6 +126,8 @@ static int write_result(struct us_output *o, struct us_err *e)
 	static const struct us_debug_dirs none;
 	const struct us_profile_opts all = { .raw_names = o->raw_names,
 					     .host = o->host,
+					     .processes = o->format->owners,
+					     .if_known = o->format->owners,
 					     .by_vcpu = o->format->by_vcpu,
 					     .by_time = o->format->by_time,
 					     .timeline = o->format->timeline,
@@ -119,14 +135,14 @@ static int write_result(struct us_output *o, struct us_err *e)
 					     .dirs = o->dirs ? *o->dirs : none };
 	struct us_report_opts plain = { .sort = US_SORT_SELF,
 					.full_paths = o->full_paths };
-	_cleanup_(us_profile_freep) struct us_profile *p = NULL, *waits = NULL;
-	if (lseek(o->fd, 0, SEEK_SET) < 0)
-		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));
-	int r = us_profile_read(o->fd, &all, &p, e);
-	if (r == 0 && o->format->both && us_profile_waits(p)->n)
-		r = read_waits(o, &all, &waits, e);
+	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *owners = NULL, *waits = NULL;
+	int r = read_again(o, &all, &p, e);
+	if (r == 0 && o->format->both)
+		r = read_beside(o, p, all, &owners, &waits, e);
 	if (r < 0)
 		return r;
+	plain.owners = owners;
 	plain.waits = waits;
 	FILE *f = fdopen(o->result_fd, "w");
 	if (f) {
