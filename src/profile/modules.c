@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define US_PROFILE_PIECE 4096 /* bytes; docs/format.md */
 
@@ -40,11 +41,11 @@ static void take_build_id(struct us_module *m, const struct us_elf_image *i)
 	m->code_hash = len ? 0 : us_elf_image_code_hash(i);
 }
 
-/* Cut "@bias" off path; false if it has none. */
+/* Cut "@bias" off path; false if it has none, or is the name of a file. */
 static bool split_bias(char *path, uint64_t *ret_bias)
 {
 	char *at = strrchr(path, '@'), *end;
-	if (!at || !at[1] || strchr(at + 1, ' '))
+	if (!at || !at[1] || strchr(at + 1, ' ') || access(path, F_OK) == 0)
 		return false;
 	errno = 0;
 	uint64_t bias = strtoull(at + 1, &end, 0);

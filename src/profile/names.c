@@ -184,7 +184,7 @@ static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_
 	size_t n = view ? us_symbols_lookup_at(p->symbols, &p->views.v[view], pc,
 					       is_return, f, MAX_INLINED)
 			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);
-	if (!n || !f[0].func)
+	if (!n || !f[n - 1].func) /* inlined names may be missing: a dwz file is gone */
 		return push_unknown(p, is_return ? pc - 1 : pc,
 				    n ? f[0].module : part_of(p, view, pc - is_return));
 	for (size_t i = 0; i < n; i++)
