@@ -31,18 +31,31 @@ struct walk {
 
 /* Names that builds use for their output folders. */
 static const char *const usual[] = {
-	".debug", "bin",      "boot",	 "build",  "dbg",     "debug",
-	"dist",	  "elf",      "image",	 "images", "iso",     "iso_root",
-	"isodir", "isofiles", "isoroot", "kernel", "obj",     "objs",
-	"out",	  "output",   "release", "sym",	   "symbols", "target",
+	".debug", "_build",   "bin",	 "boot",    "build",  "builddir", "dbg",
+	"debug",  "dist",     "elf",	 "image",   "images", "iso",	  "iso_root",
+	"isodir", "isofiles", "isoroot", "kernel",  "obj",    "objs",	  "out",
+	"output", "release",  "sym",	 "symbols", "target", "zig-out",
 };
 
-static bool is_usual(const char *name)
+/* With the processor or the kind of build behind them. */
+static const char *const usual_begin[] = { "bin-", "build-", "build_", "cmake-build-" };
+
+static bool begins(const char *name, const char *with)
 {
+	return *with && !strncmp(name, with, strlen(with));
+}
+
+static bool is_usual(const char *folder, const char *name)
+{
+	const char *slash = strrchr(folder, '/');
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
 		if (!strcmp(usual[i], name))
 			return true;
-	return false;
+	for (size_t i = 0; i < sizeof(usual_begin) / sizeof(*usual_begin); i++)
+		if (begins(name, usual_begin[i]))
+			return true;
+	/* cargo: target/x86_64-unknown-none/release */
+	return slash && !strcmp(slash, "/target") && strchr(name, '-');
 }
 
 static bool cut_end(char *name, const char *end)
@@ -71,11 +84,6 @@ static void stem_of(const char *path, char *ret, size_t size)
 		ret[6] = 'x';
 }
 
-static bool begins(const char *name, const char *with)
-{
-	return *with && !strncmp(name, with, strlen(with));
-}
-
 static unsigned rank_of(const char *path, const char *stem)
 {
 	char own[NAME_MAX + 1];
@@ -87,13 +95,17 @@ static unsigned rank_of(const char *path, const char *stem)
 	return strstr(own, "kernel") || !strcmp(own, "vmlinux") ? 2 : 3;
 }
 
-static bool begins_as_elf(int dir, const char *name)
+/* An ELF file, but no object file, of which there are many, and no core file. */
+static bool begins_as_image(int dir, const char *name)
 {
-	char magic[SELFMAG];
+	unsigned char head[EI_NIDENT + 2]; /* up to e_type, in both classes */
 	_cleanup_close_ int fd = openat(dir, name,
 					O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
-	       !memcmp(magic, ELFMAG, sizeof(magic));
+	if (fd < 0 || read(fd, head, sizeof(head)) != sizeof(head) ||
+	    memcmp(head, ELFMAG, SELFMAG) != 0)
+		return false;
+	unsigned type = head[EI_NIDENT] | (unsigned)head[EI_NIDENT + 1] << 8;
+	return type != ET_REL && type != ET_CORE;
 }
 
 static bool have_inode(const struct us_near_files *f, const struct stat *st)
@@ -131,31 +143,66 @@ static void keep(struct walk *w, const char *folder, const char *name,
 					      .ino = st->st_ino };
 }
 
-/* Files of the folder, then of the usual folders in it, `below` levels deep. */
-static void look_in(struct walk *w, const char *folder, unsigned distance, int below,
-		    const char *but)
+struct folder {
+	const char *path, *but; /* but: a folder in it that was searched before */
+	unsigned distance;
+	int below; /* levels */
+};
+
+static void look_in(struct walk *w, const struct folder *f);
+
+static void take_file(struct walk *w, const struct folder *f, int dir, const char *name,
+		      const struct stat *st)
 {
-	_cleanup_close_ int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = dir < 0 ? NULL : fdopendir(dup(dir));
-	char sub[PATH_MAX];
+	if (!have_inode(w->ret, st) &&
+	    (st->st_ino != w->image.st_ino || st->st_dev != w->image.st_dev) &&
+	    begins_as_image(dir, name))
+		keep(w, f->path, name, st, f->distance);
+}
+
+static void take_folder(struct walk *w, const struct folder *f, const char *name)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s", f->path, name);
+	const struct folder sub = { .path = path,
+				    .but = "",
+				    .distance = f->distance + 1,
+				    .below = f->below - 1 };
+	if (is_usual(f->path, name) && (size_t)n < sizeof(path) &&
+	    strcmp(path, f->but) != 0)
+		look_in(w, &sub);
+}
+
+static void look_for(struct walk *w, const struct folder *f, int dir, DIR *d,
+		     mode_t kind)
+{
 	struct dirent *x;
 	struct stat st;
-	while (d && !w->error && w->ret->n < MAX_FILES && w->entries < MAX_ENTRIES &&
+	while (!w->error && w->ret->n < MAX_FILES && w->entries < MAX_ENTRIES &&
 	       (x = readdir(d))) {
 		w->entries++;
-		if (fstatat(dir, x->d_name, &st, 0) < 0)
+		if (fstatat(dir, x->d_name, &st, 0) < 0 ||
+		    (st.st_mode & S_IFMT) != kind)
 			continue;
-		if (S_ISREG(st.st_mode) && !have_inode(w->ret, &st) &&
-		    (st.st_ino != w->image.st_ino || st.st_dev != w->image.st_dev) &&
-		    begins_as_elf(dir, x->d_name))
-			keep(w, folder, x->d_name, &st, distance);
-		int n = snprintf(sub, sizeof(sub), "%s/%s", folder, x->d_name);
-		if (S_ISDIR(st.st_mode) && below > 0 && is_usual(x->d_name) &&
-		    (size_t)n < sizeof(sub) && strcmp(sub, but) != 0)
-			look_in(w, sub, distance + 1, below - 1, "");
+		if (kind == S_IFREG)
+			take_file(w, f, dir, x->d_name, &st);
+		else
+			take_folder(w, f, x->d_name);
 	}
-	if (d)
-		closedir(d);
+}
+
+/* Files of the folder, then of the usual folders in it, `below` levels deep. */
+static void look_in(struct walk *w, const struct folder *f)
+{
+	_cleanup_close_ int dir = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = dir < 0 ? NULL : fdopendir(dup(dir));
+	if (!d)
+		return;
+	look_for(w, f, dir, d, S_IFREG);
+	rewinddir(d);
+	if (f->below > 0)
+		look_for(w, f, dir, d, S_IFDIR);
+	closedir(d);
 }
 
 /* Go to the parent folder, in place; false: that is not part of a build. */
@@ -185,7 +232,7 @@ static void look_for_packaged(struct walk *w, const char *image)
 				  : (int)strlen(folders[i]);
 		snprintf(folder, sizeof(folder), "%.*s%s%s", len, folders[i],
 			 version ? name + 8 : "", version ? version + 2 : "");
-		look_in(w, folder, FAR - 1, 0, "");
+		look_in(w, &(struct folder){ folder, "", FAR - 1, 0 });
 	}
 }
 
@@ -209,7 +256,9 @@ int us_near_files(const char *image, struct us_near_files *ret)
 	snprintf(folder, sizeof(folder), "%s", whole);
 	*strrchr(folder, '/') = '\0';
 	for (unsigned up = 0; folder[0] && up <= MAX_ABOVE && !w.error; up++) {
-		look_in(&w, folder, 4 * up, MAX_BELOW - (up > 0), below);
+		const struct folder here = { folder, below, 4 * up,
+					     MAX_BELOW - (up > 0) };
+		look_in(&w, &here);
 		snprintf(below, sizeof(below), "%s", folder);
 		if (!go_up(folder))
 			break;

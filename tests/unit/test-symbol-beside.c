@@ -81,6 +81,49 @@ static void stripped_beside_its_symbols(void **state)
 	}
 }
 
+/* An .iso at the top of the project, and where Zig, cargo, meson and others put the
+ * kernel. */
+static void where_builds_leave_it(void **state)
+{
+	(void)state;
+	static const char *const folders[] = {
+		"os/kernel/zig-out/bin",
+		"os/zig-out/bin",
+		"os/target/x86_64-unknown-none/release",
+		"os/kernel/target/x86_64-kernel",
+		"os/builddir",
+		"os/bin-x86_64",
+		"os/cmake-build-debug",
+		"os/build-arm64/kernel",
+	};
+	build("none");
+	need("(head -c 100000 /dev/zero; cat src/full; echo end) > os/os.iso");
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		char want[128];
+		snprintf(want, sizeof(want), "%s/krnl: the same code", folders[i]);
+		need("mkdir -p %s && cp src/full %s/krnl", folders[i], folders[i]);
+		FOUND("os/os.iso", want);
+		need("rm %s/krnl", folders[i]);
+	}
+	need("mkdir -p os/any-thing && cp src/full os/any-thing/krnl");
+	FOUND("os/os.iso", "none");
+}
+
+/* Objects are no images, and the folder comes before those in it. */
+static void among_many_objects(void **state)
+{
+	(void)state;
+	build("none");
+	need("mkdir -p os/obj && cc -DVALUE=1 -c -o src/a.o src/a.c && "
+	     "for i in $(seq 300); do cp src/a.o os/obj/$i.o; done && "
+	     "for i in $(seq 300); do cp src/other os/obj/$i.elf; done && "
+	     "(head -c 100000 /dev/zero; cat src/full; echo end) > os/os.iso && "
+	     "cp src/full os/zz.elf");
+	FOUND("os/os.iso", "os/zz.elf: the same code, more");
+	need("rm os/zz.elf os/obj/*.elf && cp src/full os/obj/krnl");
+	FOUND("os/os.iso", "os/obj/krnl: the same code");
+}
+
 static void by_the_build_id_if_both_have_one(void **state)
 {
 	(void)state;
@@ -240,6 +283,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stripped_beside_its_symbols),
+		cmocka_unit_test(where_builds_leave_it),
+		cmocka_unit_test(among_many_objects),
 		cmocka_unit_test(by_the_build_id_if_both_have_one),
 		cmocka_unit_test(boot_image_of_fewer_bits),
 		cmocka_unit_test(no_elf_file),
