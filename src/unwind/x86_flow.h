@@ -17,6 +17,25 @@ struct us_x86_flow {
 	struct us_x86_state left; /* at the iret that a path has led to */
 };
 
+/* Begin a new analysis, with the budget that is left. */
+void us_x86_flow_start(struct us_x86_flow *f);
+/* Decode the instruction at pc; false: it is none, or not there, which loses the path.
+ */
+bool us_x86_flow_decode(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret);
+/* Apply it; next: its end. */
+void us_x86_flow_step(struct us_x86_flow *f, struct us_x86_state *st,
+		      const struct us_x86_insn *insn, us_gva next);
+/* Follow pc later, in this state: us_code_path_pend(). */
+void us_x86_flow_pend(struct us_x86_flow *f, us_gva pc, uint64_t order, bool after_call,
+		      const struct us_x86_state *st);
+us_gva us_x86_flow_target(const struct us_x86_flow *f, us_gva next,
+			  const struct us_x86_insn *insn);
+/* How many bytes the function at pc takes off the stack when it returns.  In some
+ * conventions of 32-bit code this is the callee's part, and its ret says how many. */
+int32_t us_x86_flow_pops(struct us_x86_flow *f, us_gva pc);
+bool us_x86_is_call(const struct us_x86_insn *insn);
+bool us_x86_is_jump(const struct us_x86_insn *insn); /* or CALLs that only push */
+
 /* *st: the state at the place, if it is reached. */
 enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 				     const struct us_code_place *at,
@@ -50,6 +69,20 @@ void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st
  * range.  Returns how many could be read. */
 size_t us_x86_before(const struct us_x86_flow *f, us_gva pc, uint8_t *code,
 		     size_t range);
+
+/* A loop that moves rsp down in steps, until it is what a register holds. */
+struct us_x86_probe {
+	us_gva head;
+	int32_t step, total; /* bytes; total: of all rounds */
+	uint8_t reg;	     /* number in the code */
+};
+
+/* Is the code from head to the branch that ends at `end` such a loop? */
+bool us_x86_probe_loop(const struct us_x86_flow *f, us_gva head, us_gva end,
+		       struct us_x86_probe *ret);
+/* Is pc in one? */
+bool us_x86_in_probe_loop(const struct us_x86_flow *f, us_gva pc,
+			  struct us_x86_probe *ret);
 
 /* Convert a register's number from that of the code (x86_decode.h) to that of us_regs
  * if of_code, else the other way round. */

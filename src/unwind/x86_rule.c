@@ -4,161 +4,20 @@
 
 #include "unwind/x86_flow.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_RETURN 1024 /* instructions on the way to a ret */
-#define MAX_POPS   256	/* instructions of a callee that are searched for its ret */
-#define MAX_TRAP   64	/* bytes that a CALL used as a push may skip */
 
-struct us_x86_flow *us_x86_flow_new(void)
+/* The first round of a loop has been followed: all others, too. */
+static bool ends_probe(struct us_x86_flow *f, struct us_x86_state *st,
+		       const struct us_x86_insn *insn, us_gva next,
+		       struct us_x86_probe *ret)
 {
-	struct us_x86_flow *f = calloc(1, sizeof(*f));
-	if (f)
-		f->want = US_X86_NO_REG;
-	return f;
-}
-
-void us_x86_flow_free(struct us_x86_flow *f)
-{
-	free(f);
-}
-
-void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
-		     const struct us_space *s, unsigned word)
-{
-	us_code_path_use(&f->path, p, s);
-	f->word = (uint8_t)word;
-}
-
-void us_x86_flow_allow(struct us_x86_flow *f, unsigned n_insn)
-{
-	f->path.budget = n_insn;
-}
-
-bool us_x86_flow_spent(const struct us_x86_flow *f)
-{
-	return f->path.budget == 0;
-}
-
-bool us_x86_flow_is_away(const struct us_x86_flow *f)
-{
-	return f->path.away;
-}
-
-static void start_over(struct us_x86_flow *f)
-{
-	us_code_path_start(&f->path);
-	f->ends.n = 0;
-	f->has_table = false;
-}
-
-/* --- code --- */
-
-/* Code of n bytes that only speculation reaches, and that holds it there: int3; or
- * pause or lfence, and a jump back. */
-static bool is_trap(const struct us_x86_flow *f, const uint8_t *code, size_t n)
-{
-	static const uint8_t lfence[3] = { 0x0f, 0xae, 0xe8 };
-	struct us_x86_insn insn;
-	bool stops = false;
-	for (size_t at = 0; at < n; at += insn.len) {
-		if (!us_x86_decode(code + at, n - at, f->word * 8U, &insn))
-			return false;
-		size_t to = at + insn.len + (size_t)insn.imm;
-		if (insn.kind == US_X86_BREAK || (insn.kind == US_X86_JUMP && to < n))
-			stops = true;
-		else if (insn.kind != US_X86_NOP &&
-			 (insn.len != sizeof(lfence) ||
-			  memcmp(code + at, lfence, sizeof(lfence)) != 0))
-			return false;
-	}
-	return stops;
-}
-
-bool us_x86_flow_pushes_pc(const struct us_x86_flow *f, us_gva end, int32_t imm)
-{
-	uint8_t code[MAX_TRAP];
-	if (imm <= 0 || imm > MAX_TRAP)
-		return imm == 0;
-	return us_paging_read(f->path.paging, f->path.space, end, code, (size_t)imm) &&
-	       is_trap(f, code, (size_t)imm);
-}
-
-static bool decode_at(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
-{
-	size_t len;
-	const uint8_t *code = us_code_path_bytes(&f->path, pc, US_X86_MAX_INSN, &len);
-	if (!us_x86_decode(code, len, f->word * 8U, ret)) {
-		f->path.lost = true;
+	if (insn->kind != US_X86_BRANCH || insn->imm >= 0 ||
+	    !us_x86_probe_loop(f, us_x86_flow_target(f, next, insn), next, ret))
 		return false;
-	}
-	if (ret->kind == US_X86_CALL &&
-	    us_x86_flow_pushes_pc(f, pc + ret->len, ret->imm))
-		ret->kind = US_X86_PUSH_PC;
+	us_x86_state_drop(st, ret->step - ret->total);
 	return true;
-}
-
-/* --- the paths --- */
-
-static void pend(struct us_x86_flow *f, us_gva pc, uint64_t order, bool after_call,
-		 const struct us_x86_state *st)
-{
-	uint8_t slot;
-	if (us_code_path_pend(&f->path, pc, order, after_call, &slot))
-		f->pending[slot] = *st;
-}
-
-static us_gva target_of(const struct us_x86_flow *f, us_gva next,
-			const struct us_x86_insn *insn)
-{
-	us_gva to = next + (us_gva)(int64_t)insn->imm;
-	return f->word == 4 ? (uint32_t)to : to;
-}
-
-static bool is_call(const struct us_x86_insn *insn)
-{
-	return insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT;
-}
-
-static bool is_jump(const struct us_x86_insn *insn)
-{
-	return insn->kind == US_X86_JUMP || insn->kind == US_X86_PUSH_PC;
-}
-
-/* How many bytes the function takes off the stack when it returns.  In some conventions
- * of 32-bit code this is the callee's part, and its ret says how many. */
-static int32_t pops_of(struct us_x86_flow *f, us_gva pc)
-{
-	struct us_x86_insn insn;
-	bool lost = f->path.lost;
-	int32_t n = 0;
-	for (unsigned i = 0; i < MAX_POPS && f->path.budget && decode_at(f, pc, &insn);
-	     i++) {
-		f->path.budget--;
-		pc += insn.len;
-		if (insn.kind == US_X86_RET)
-			n = insn.imm;
-		else if (is_jump(&insn))
-			pc = target_of(f, pc, &insn);
-		if (insn.kind == US_X86_RET || insn.kind == US_X86_JUMP_INDIRECT ||
-		    insn.kind >= US_X86_IRET)
-			break;
-	}
-	f->path.lost = lost;
-	return n;
-}
-
-static void step(struct us_x86_flow *f, struct us_x86_state *st,
-		 const struct us_x86_insn *insn, us_gva next)
-{
-	static const struct us_x86_insn push = { .kind = US_X86_PUSH,
-						 .reg = US_X86_NO_REG,
-						 .base = US_X86_NO_REG };
-	if (f->word == 4 && insn->kind == US_X86_CALL)
-		us_x86_state_drop(st, pops_of(f, target_of(f, next, insn)));
-	else
-		us_x86_state_step(st, insn->kind == US_X86_PUSH_PC ? &push : insn);
 }
 
 /* --- from the start --- */
@@ -169,7 +28,7 @@ static void goes_to(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 	/* By address: the branch around a CALL that never returns has then given the
 	 * state behind the CALL before the CALL is met. */
 	if (us_code_place_has(at, pc))
-		pend(f, pc, pc - at->start, false, st);
+		us_x86_flow_pend(f, pc, pc - at->start, false, st);
 }
 
 /*
@@ -180,8 +39,8 @@ static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *
 			 us_gva next)
 {
 	uint8_t code[4];
-	if (!us_paging_read(f->path.paging, f->path.space, target_of(f, next, insn),
-			    code, sizeof(code)))
+	if (!us_paging_read(f->path.paging, f->path.space,
+			    us_x86_flow_target(f, next, insn), code, sizeof(code)))
 		return false;
 	const uint8_t *mov = f->word == 8 ? code + 1 : code;
 	bool wide = f->word == 4 || (code[0] & 0xfb) == 0x48;
@@ -213,7 +72,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 	const struct us_code_pending *known;
 	switch (insn->kind) {
 	case US_X86_BRANCH:
-		goes_to(f, at, target_of(f, next, insn), st);
+		goes_to(f, at, us_x86_flow_target(f, next, insn), st);
 		return true;
 	case US_X86_CALL:
 	case US_X86_CALL_INDIRECT:
@@ -229,7 +88,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		note_table(f, st);
 		break;
 	case US_X86_JUMP:
-		goes_to(f, at, target_of(f, next, insn), st);
+		goes_to(f, at, us_x86_flow_target(f, next, insn), st);
 		break;
 	case US_X86_BREAK:
 		if (at->end)
@@ -252,22 +111,24 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 		    struct us_x86_state *st)
 {
 	struct us_x86_insn insn;
+	struct us_x86_probe probe;
 	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
-		if (!decode_at(f, pc, &insn))
+		if (!us_x86_flow_decode(f, pc, &insn))
 			return false;
 		pc += insn.len;
 		/* What seemed to push only its end was a CALL of the function right
 		 * behind it, if that end is a return address. */
 		bool next = insn.kind == US_X86_PUSH_PC && insn.imm == 0;
-		if (at->after_call && pc == at->pc && (next || is_call(&insn)))
+		if (at->after_call && pc == at->pc && (next || us_x86_is_call(&insn)))
 			return true;
-		step(f, st, &insn, pc);
+		us_x86_flow_step(f, st, &insn, pc);
+		(void)ends_probe(f, st, &insn, pc, &probe);
 		if (!flows_on(f, at, &insn, pc, st))
 			return false;
 		if (insn.kind == US_X86_PUSH_PC)
-			pc = target_of(f, pc, &insn);
+			pc = us_x86_flow_target(f, pc, &insn);
 	}
 	return false;
 }
@@ -346,6 +207,23 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		rule[0].base = US_BASE_ROOT;
 }
 
+/* In the loop only the register that holds its end shows where the frame is. */
+static void rule_in_probe(const struct us_x86_flow *f, const struct us_x86_state *head,
+			  const struct us_x86_probe *probe, struct us_code_rule rule[2])
+{
+	bool second = rule[0].base != US_BASE_SP;
+	if (rule[second].base != US_BASE_SP)
+		return;
+	if (second) {
+		rule[1].base = US_BASE_NONE;
+		return;
+	}
+	rule[0].base = US_BASE_KEPT;
+	rule[0].base_reg = us_x86_any_number(f, probe->reg);
+	rule[0].cfa = probe->total - head->sp.off;
+	rule[1].base = US_BASE_NONE;
+}
+
 static void want(const struct us_x86_flow *f, struct us_x86_state *st)
 {
 	if (f->want < US_X86_N_CODE)
@@ -365,7 +243,7 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 				     .sp = { -f->word, US_SYM_SP },
 				     .fp = { 0, US_SYM_FP } };
 	want(f, st);
-	start_over(f);
+	us_x86_flow_start(f);
 	for (;;) {
 		if (reaches(f, at, pc, st))
 			return reach;
@@ -389,9 +267,16 @@ enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
 					  struct us_code_rule rule[2])
 {
 	struct us_x86_state st;
-	enum us_code_reach reach = us_x86_from_start(f, at, &st);
+	struct us_x86_probe probe;
+	struct us_code_place head = *at;
+	bool probes = !at->after_call && us_x86_in_probe_loop(f, at->pc, &probe);
+	if (probes)
+		head.pc = probe.head;
+	enum us_code_reach reach = us_x86_from_start(f, &head, &st);
 	if (reach > US_REACH_NONE)
 		rule_at(f, &st, rule);
+	if (reach > US_REACH_NONE && probes)
+		rule_in_probe(f, &st, &probe, rule);
 	return reach;
 }
 
@@ -443,7 +328,7 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 {
 	struct us_x86_insn insn;
 	for (int i = 0; i < 4; i++) {
-		if (!decode_at(f, pc, &insn))
+		if (!us_x86_flow_decode(f, pc, &insn))
 			return true;
 		if (insn.kind == US_X86_ENDBR)
 			return true;
@@ -453,8 +338,9 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 	}
 	if (insn.kind != US_X86_PUSH || insn.reg != US_X86_CODE_RBP || insn.half)
 		return false;
-	return decode_at(f, pc + insn.len, &insn) && insn.kind == US_X86_MOVE &&
-	       insn.reg == US_X86_CODE_RBP && insn.base == US_X86_CODE_RSP;
+	return us_x86_flow_decode(f, pc + insn.len, &insn) &&
+	       insn.kind == US_X86_MOVE && insn.reg == US_X86_CODE_RBP &&
+	       insn.base == US_X86_CODE_RSP;
 }
 
 /* The return address was popped, and is the target of a jump. */
@@ -480,6 +366,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 	struct us_x86_state st = f->pending[p->slot];
 	struct us_x86_insn insn, before[2] = { { .general = US_X86_NO_REG },
 					       { .general = US_X86_NO_REG } };
+	struct us_x86_probe probe;
 	us_gva pc = p->pc, far;
 	if (!at->start && !at->after_call && pc == at->pc) {
 		us_x86_before_place(f, pc, before);
@@ -487,7 +374,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 	}
 	for (; f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, pc);
 	     before[1] = before[0], before[0] = insn) {
-		if (!decode_at(f, pc, &insn))
+		if (!us_x86_flow_decode(f, pc, &insn))
 			return DEAD;
 		us_gva next = pc + insn.len;
 		if (insn.kind == US_X86_RET)
@@ -511,17 +398,22 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 		if (insn.kind == US_X86_JUMP_INDIRECT || insn.kind == US_X86_STOP ||
 		    insn.kind == US_X86_BREAK)
 			return DEAD;
-		step(f, &st, &insn, next);
-		bool jumps = is_jump(&insn);
+		us_x86_flow_step(f, &st, &insn, next);
+		bool jumps = us_x86_is_jump(&insn);
+		/* How many rounds are left is not known. */
+		if (ends_probe(f, &st, &insn, next, &probe) && p->pc >= probe.head &&
+		    p->pc < next)
+			return DEAD;
 		if (insn.kind == US_X86_BRANCH)
-			pend(f, target_of(f, next, &insn), p->order, false, &st);
+			us_x86_flow_pend(f, us_x86_flow_target(f, next, &insn),
+					 p->order, false, &st);
 		if (!jumps && us_code_place_runs_out(at, pc, next))
 			return DEAD;
-		if (is_call(&insn)) {
-			pend(f, next, p->order + 1, true, &st);
+		if (us_x86_is_call(&insn)) {
+			us_x86_flow_pend(f, next, p->order + 1, true, &st);
 			return DEAD;
 		}
-		pc = jumps ? target_of(f, next, &insn) : next;
+		pc = jumps ? us_x86_flow_target(f, next, &insn) : next;
 	}
 	return DEAD;
 }
@@ -531,14 +423,14 @@ static void begin_at(struct us_x86_flow *f, const struct us_code_place *at)
 	struct us_x86_state start = { .word = f->word,
 				      .sp = { 0, US_SYM_SP },
 				      .fp = { 0, US_SYM_FP } };
-	start_over(f);
+	us_x86_flow_start(f);
 	want(f, &start);
 	if (!at->after_call)
 		start.rcx.sym = US_SYM_RCX;
 	if (at->target && f->word == 4)
-		us_x86_state_drop(&start, pops_of(f, at->target));
+		us_x86_state_drop(&start, us_x86_flow_pops(f, at->target));
 	if (!at->after_call || !us_code_place_runs_out(at, at->pc - 1, at->pc))
-		pend(f, at->pc, at->after_call, at->after_call, &start);
+		us_x86_flow_pend(f, at->pc, at->after_call, at->after_call, &start);
 }
 
 bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *at,
@@ -608,7 +500,7 @@ static bool is_padding(struct us_x86_flow *f, us_gva pc, us_gva end)
 	struct us_x86_insn insn;
 	bool lost = f->path.lost, any = pc < end;
 	for (; pc < end; pc += insn.len)
-		if (!decode_at(f, pc, &insn) ||
+		if (!us_x86_flow_decode(f, pc, &insn) ||
 		    (insn.kind != US_X86_NOP && insn.kind != US_X86_BREAK))
 			break;
 	f->path.lost = lost;
@@ -643,9 +535,9 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 	bool beyond = p->order == BEYOND;
 	us_gva pc = p->pc;
 	while (us_code_path_visit(&f->path, pc)) {
-		if (!decode_at(f, pc, &insn))
+		if (!us_x86_flow_decode(f, pc, &insn))
 			return false;
-		us_gva next = pc + insn.len, to = target_of(f, next, &insn);
+		us_gva next = pc + insn.len, to = us_x86_flow_target(f, next, &insn);
 		switch (insn.kind) {
 		case US_X86_RET:
 			return !leaves_by_ret(&st, beyond, start);
@@ -658,7 +550,7 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		case US_X86_SYSRET:
 			return false;
 		case US_X86_BRANCH:
-			pend(f, to, beyond, false, &st);
+			us_x86_flow_pend(f, to, beyond, false, &st);
 			break;
 		case US_X86_PUSH_PC:
 			f->path.lost |= is_retpoline(f, &insn, next);
@@ -666,16 +558,16 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		default:
 			break;
 		}
-		step(f, &st, &insn, next);
+		us_x86_flow_step(f, &st, &insn, next);
 		bool halts = is_byte(f, pc, HLT);
-		if ((is_call(&insn) || halts) && is_padding(f, next, at->end))
+		if ((us_x86_is_call(&insn) || halts) && is_padding(f, next, at->end))
 			return true;
-		if (!is_jump(&insn) && us_code_place_runs_out(at, pc, next)) {
-			if (!is_call(&insn))
+		if (!us_x86_is_jump(&insn) && us_code_place_runs_out(at, pc, next)) {
+			if (!us_x86_is_call(&insn))
 				return halts;
 			beyond = true;
 		}
-		pc = is_jump(&insn) ? to : next;
+		pc = us_x86_is_jump(&insn) ? to : next;
 	}
 	return true;
 }
@@ -687,13 +579,13 @@ bool us_x86_stays(struct us_x86_flow *f, const struct us_code_place *at,
 				   .sp = { 0, US_SYM_SP },
 				   .fp = { 0, US_SYM_FP } };
 	struct us_code_pending p;
-	start_over(f);
+	us_x86_flow_start(f);
 	if (at->target && f->word == 4)
-		us_x86_state_drop(&st, pops_of(f, at->target));
+		us_x86_state_drop(&st, us_x86_flow_pops(f, at->target));
 	if (at->after_call && is_padding(f, at->pc, at->end))
 		return true;
 	bool beyond = at->after_call && us_code_place_runs_out(at, at->pc - 1, at->pc);
-	pend(f, at->pc, beyond, at->after_call, &st);
+	us_x86_flow_pend(f, at->pc, beyond, at->after_call, &st);
 	while (us_code_path_take(&f->path, &p))
 		if (!path_stays(f, at, &p, start) || f->path.lost)
 			return false;

@@ -177,6 +177,14 @@ NOINLINE static u64 grow(u64 n)
 	return v[n] + add_up((const u64 *)v, n + 1);
 }
 
+/* With -fstack-clash-protection, a loop touches each page. */
+NOINLINE static u64 large_frame(u64 n)
+{
+	volatile u64 v[4096];
+	v[n] = leaf(n);
+	return v[n] + leaf(v[n]);
+}
+
 NOINLINE static u64 vla(u64 n)
 {
 	u64 sum = 0;
@@ -400,7 +408,8 @@ NOINLINE static u64 shapes(u64 x)
 				   table, may_give_up };
 	struct big b = returns_big(x);
 	u64 r = early_out(x) + early_out(x % 3) + tail(x) + tail_with_frame(x);
-	r += grow(x % 9) + vla(x % 6) + aligned_locals(x) + aligned_alloca(x);
+	r += large_frame(x % 5) + grow(x % 9) + vla(x % 6) + aligned_locals(x) +
+	     aligned_alloca(x);
 	for (u64 i = 0; i < 9; i++)
 		r += table(i);
 	r += calls_many(x) + by_value(b, x) + sum_of(4, x, r, 3UL, 4UL);

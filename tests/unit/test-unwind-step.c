@@ -268,10 +268,12 @@ static struct us_regs regs_of(const struct user_regs_struct *r)
 		.fp = r->rbp,
 		.gpr[US_X86_R10] = r->r10,
 		.gpr[US_X86_R13] = r->r13,
+		.gpr[US_X86_R11] = r->r11,
+		.gpr[US_X86_RAX] = r->rax,
 		.gpr[US_X86_RCX] = r->rcx,
 		.gpr[US_X86_RDI] = r->rdi,
 		.valid = 1 << US_X86_R10 | 1 << US_X86_R13 | 1 << US_X86_RCX |
-			 1 << US_X86_RDI,
+			 1 << US_X86_RDI | 1 << US_X86_R11 | 1 << US_X86_RAX,
 		.bits = r->cs == USER32_CS ? 32 : 64,
 		.user = true,
 		.space.mode = US_PAGING_UNKNOWN,
@@ -472,6 +474,7 @@ static void with_frame_pointers(void **state)
 		"-O2 -fno-omit-frame-pointer",
 		"-Os -fno-omit-frame-pointer",
 		"-O2 -fno-omit-frame-pointer -fcf-protection=full -mno-red-zone",
+		"-O1 -fno-omit-frame-pointer -fstack-clash-protection",
 	};
 	struct totals t = { 0 };
 	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
@@ -490,7 +493,9 @@ static void without_frame_pointers(void **state)
 	(void)state;
 	static const char *const flags[] = { "-O1 -fomit-frame-pointer",
 					     "-O2 -fomit-frame-pointer",
-					     "-Oz -fomit-frame-pointer" };
+					     "-Oz -fomit-frame-pointer",
+					     "-O2 -fomit-frame-pointer "
+					     "-fstack-clash-protection" };
 	struct totals t = { 0 };
 	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
 	if (t.programs == 0) {
@@ -505,9 +510,12 @@ static void narrow(void **state)
 {
 	(void)state;
 	static const char *const flags[] = {
-		"-m32 -O0 -fno-omit-frame-pointer", "-m32 -O2 -fno-omit-frame-pointer",
-		"-m32 -Os -fno-omit-frame-pointer", "-m32 -O1 -fomit-frame-pointer",
+		"-m32 -O0 -fno-omit-frame-pointer",
+		"-m32 -O2 -fno-omit-frame-pointer",
+		"-m32 -Os -fno-omit-frame-pointer",
+		"-m32 -O1 -fomit-frame-pointer",
 		"-m32 -O2 -fomit-frame-pointer",
+		"-m32 -O2 -fomit-frame-pointer -fstack-clash-protection",
 	};
 	struct totals t = { 0 };
 	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
