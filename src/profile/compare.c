@@ -15,7 +15,6 @@
 
 #define LEVEL	0.05
 #define SCORE_2 3.84 /* no hit in n samples: up to 3.84 / (n + 3.84) */
-#define UNNAMED "[code without a name]"
 
 /* What all recordings of a side say about a function. */
 struct estimate {
@@ -119,13 +118,6 @@ struct us_value us_compare_in_unit(const struct us_comparer *c,
 	return share;
 }
 
-/* An address identifies code only within one build. */
-const char *us_compare_name(const struct us_comparer *c,
-			    const struct us_profile_func *f)
-{
-	return f->known || f->name[0] == '[' || c->same_build ? f->name : UNNAMED;
-}
-
 static int add_profile(struct us_comparer *c, unsigned side, unsigned run)
 {
 	const struct us_profile *p = c->side[side]->v[run];
@@ -143,7 +135,7 @@ static int add_profile(struct us_comparer *c, unsigned side, unsigned run)
 			return -ENOMEM;
 		struct us_value share = share_of(c, p, &f[i], c->o->total, waiting[i]);
 		*x = (struct us_compare_item){
-			us_compare_name(c, &f[i]), &f[i], side, run,
+			c->number[side][run][i], &f[i], side, run,
 			us_compare_in_unit(c, p, side, run, share)
 		};
 	}
@@ -251,16 +243,17 @@ void us_compare_conclude(const struct us_comparer *c,
 
 /* --- all functions --- */
 
-static int by_name(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
 	const struct us_compare_item *x = a, *y = b;
-	int c = strcmp(x->name, y->name);
-	if (!c && x->side != y->side)
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	if (x->side != y->side)
 		return x->side < y->side ? -1 : 1;
-	return c ? c : (x->run > y->run) - (x->run < y->run);
+	return (x->run > y->run) - (x->run < y->run);
 }
 
-/* A recording may have several functions of one name: inlined elsewhere, or unnamed. */
+/* A recording may have several functions of a number: inlined elsewhere, or unnamed. */
 static void add_value(struct us_value *to, struct us_value x)
 {
 	*to = (struct us_value){ to->v + x.v, hypot(to->down, x.down),
@@ -271,7 +264,7 @@ static void make_row(const struct us_comparer *c, const struct us_compare_item *
 		     size_t n, struct us_compare_row *r)
 {
 	struct us_value x[2][US_COMPARE_MAX] = { 0 };
-	*r = (struct us_compare_row){ .name = v->name };
+	*r = (struct us_compare_row){ .name = c->names.v[v->number] };
 	for (size_t i = 0; i < n; i++) {
 		add_value(&x[v[i].side][v[i].run], v[i].x);
 		if (v[i].side)
@@ -315,13 +308,13 @@ void us_compare_choose(struct us_compare_row *row, size_t n, size_t *ret)
 static int make_rows(struct us_comparer *c, struct us_comparison *ret)
 {
 	if (c->items.n)
-		qsort(c->items.v, c->items.n, sizeof(*c->items.v), by_name);
+		qsort(c->items.v, c->items.n, sizeof(*c->items.v), by_number);
 	ret->row = calloc(c->items.n + 1, sizeof(*ret->row));
 	if (!ret->row)
 		return -ENOMEM;
 	for (size_t from = 0, to; from < c->items.n; from = to) {
 		for (to = from + 1; to < c->items.n; to++)
-			if (strcmp(c->items.v[from].name, c->items.v[to].name) != 0)
+			if (c->items.v[from].number != c->items.v[to].number)
 				break;
 		make_row(c, &c->items.v[from], to - from, &ret->row[ret->n++]);
 	}
@@ -371,6 +364,8 @@ int us_compare_begin(struct us_comparer *c, struct us_err *e)
 	for (unsigned side = 0; side < 2 && c->o->by == US_COMPARE_PER; side++)
 		for (unsigned i = 0; i < c->side[side]->n && r == 0; i++)
 			r = find_per(c, side, i, e);
+	if (r == 0 && us_compare_number(c))
+		r = us_fail(e, -ENOMEM, "compare: out of memory");
 	return r;
 }
 
@@ -383,17 +378,23 @@ int us_compare(const struct us_compare_side *before,
 	int r = us_compare_begin(&c, e);
 	if (r < 0)
 		return r;
+	ret->names = c.names;
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned i = 0; i < c.side[side]->n && r == 0; i++)
 			r = add_profile(&c, side, i);
 	if (r == 0)
 		r = make_rows(&c, ret);
+	us_compare_number_fini(&c);
 	free(c.items.v);
-	return r ? us_fail(e, r, "compare: out of memory") : 0;
+	if (r == 0)
+		return 0;
+	us_comparison_fini(ret);
+	return us_fail(e, r, "compare: out of memory");
 }
 
 void us_comparison_fini(struct us_comparison *c)
 {
 	free(c->row);
+	us_compare_names_fini(&c->names);
 	*c = (struct us_comparison){ 0 };
 }

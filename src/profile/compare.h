@@ -13,8 +13,10 @@
  * nothing has changed, one comparison in twenty names any function (Y. Benjamini and Y.
  * Hochberg 1995).
  *
- * Functions are matched by name, whatever their address.  Counted profiles are compared
- * exactly: every difference is a change.
+ * Functions are matched by name, image and source file, whatever their address, and
+ * whichever namesakes a recording happens to have.  If an image or a file has another
+ * name on the other side, or is not known, it is not part of the match.  Counted
+ * profiles are compared exactly: every difference is a change.
  */
 #ifndef US_PROFILE_COMPARE_H
 #define US_PROFILE_COMPARE_H
@@ -42,7 +44,7 @@ struct us_compare_side {
 };
 
 struct us_compare_row {
-	const char *name;		    /* owned by a profile */
+	const char *name;		    /* unique if possible: "init (a.c)" */
 	const struct us_profile_func *func; /* from after, else from before */
 	bool was, is;			    /* seen before, after */
 	double before, after;	/* in the unit of `by`; counted profiles: weights */
@@ -52,9 +54,17 @@ struct us_compare_row {
 	uint32_t index; /* for the caller's use */
 };
 
+/* Owned by the result of a comparison. */
+struct us_compare_names {
+	char **v;
+	size_t n;
+};
+void us_compare_names_fini(struct us_compare_names *names);
+
 struct us_comparison {
 	struct us_compare_row *row; /* changed ones first, then larger differences */
 	size_t n, n_changed;
+	struct us_compare_names names;
 	bool exact; /* the profiles were counted */
 };
 

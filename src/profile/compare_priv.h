@@ -12,7 +12,7 @@ struct us_value {
 
 /* A function of one recording. */
 struct us_compare_item {
-	const char *name;
+	uint32_t number; /* see us_comparer */
 	const struct us_profile_func *func;
 	unsigned side, run;
 	struct us_value x;
@@ -22,6 +22,10 @@ struct us_comparer {
 	const struct us_compare_opts *o;
 	const struct us_compare_side *side[2];
 	bool exact, same_build;
+	/* By side, recording and function; the same function of several recordings has
+	 * the same number. */
+	uint32_t *number[2][US_COMPARE_MAX];
+	struct us_compare_names names; /* by number */
 	struct {
 		struct us_compare_item *v;
 		size_t n, cap;
@@ -29,8 +33,13 @@ struct us_comparer {
 	struct us_value per[2][US_COMPARE_MAX];
 };
 
-/* Prepare c for all functions below.  -errno with *e filled. */
+/* Prepare c for all functions below.  c->names is for the result to own.  -errno with
+ * *e filled: there is nothing to release. */
 US_MUST_CHECK int us_compare_begin(struct us_comparer *c, struct us_err *e);
+
+/* Fill in number and names.  0 or -ENOMEM.  us_compare_number_fini() leaves names. */
+US_MUST_CHECK int us_compare_number(struct us_comparer *c);
+void us_compare_number_fini(struct us_comparer *c);
 
 /* Make a value of an estimate and its interval. */
 struct us_value us_value_of(double v, double low, double high);
@@ -38,9 +47,6 @@ struct us_value us_value_of(double v, double low, double high);
 struct us_value us_compare_in_unit(const struct us_comparer *c,
 				   const struct us_profile *p, unsigned side,
 				   unsigned run, struct us_value share);
-/* The name by which a function is matched. */
-const char *us_compare_name(const struct us_comparer *c,
-			    const struct us_profile_func *f);
 /* v: by side and recording; zeroed where the function was not seen.  Fills in before,
  * after, diff, low, high and chance. */
 void us_compare_conclude(const struct us_comparer *c,

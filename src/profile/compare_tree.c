@@ -12,15 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST	   0.0002 /* of the total of one side; less is narrower than a pixel */
-#define LEFT_OUT   UINT32_MAX
-#define N_PROFILES (2 * US_COMPARE_MAX)
-
-/* A function of one profile, which gets a number by its name. */
-struct named {
-	const char *name;
-	uint32_t profile, func;
-};
+#define LEAST	 0.0002 /* of the total of one side; less is narrower than a pixel */
+#define LEFT_OUT UINT32_MAX
 
 /* The share of a path in one recording. */
 struct share {
@@ -31,8 +24,7 @@ struct share {
 
 struct merger {
 	struct us_comparer c;
-	uint32_t *name_of[N_PROFILES]; /* by function */
-	struct us_pair_map child;      /* (node, name) to node */
+	struct us_pair_map child; /* (node, the function's number) to node */
 	struct {
 		struct us_compare_node *v;
 		size_t n, cap;
@@ -42,47 +34,6 @@ struct merger {
 		size_t n, cap;
 	} shares;
 };
-
-static const struct us_profile *profile_at(const struct merger *m, uint32_t i)
-{
-	size_t n = m->c.side[0]->n;
-	return i < n ? m->c.side[0]->v[i] : m->c.side[1]->v[i - n];
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
-}
-
-/* A name has the same number in all profiles. */
-static int number_names(struct merger *m)
-{
-	size_t n_profile = m->c.side[0]->n + m->c.side[1]->n, n = 0, n_func;
-	for (uint32_t i = 0; i < n_profile; i++) {
-		us_profile_funcs(profile_at(m, i), &n_func);
-		m->name_of[i] = calloc(n_func + 1, sizeof(**m->name_of));
-		if (!m->name_of[i])
-			return -ENOMEM;
-		n += n_func;
-	}
-	_cleanup_free_ struct named *v = calloc(n + 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	n = 0;
-	for (uint32_t i = 0; i < n_profile; i++) {
-		const struct us_profile_func *f = us_profile_funcs(profile_at(m, i),
-								   &n_func);
-		for (uint32_t k = 0; k < n_func; k++)
-			v[n++] = (struct named){ us_compare_name(&m->c, &f[k]), i, k };
-	}
-	if (n)
-		qsort(v, n, sizeof(*v), by_name);
-	for (size_t i = 0, number = 0; i < n; i++) {
-		number += i && strcmp(v[i].name, v[i - 1].name) != 0;
-		m->name_of[v[i].profile][v[i].func] = (uint32_t)number;
-	}
-	return 0;
-}
 
 /* The totals of a profile's nodes.  Time that waited for a host CPU counts only in
  * shares of the time. */
@@ -122,10 +73,10 @@ static struct us_value value_of(const struct merger *m, const struct us_profile 
 }
 
 /* The node of a path, which may be new. */
-static uint32_t node_of(struct merger *m, uint32_t parent, uint32_t name,
+static uint32_t node_of(struct merger *m, uint32_t parent, uint32_t number,
 			const struct us_profile_func *f)
 {
-	uint32_t *have = us_pair_map_at(&m->child, parent, name);
+	uint32_t *have = us_pair_map_at(&m->child, parent, number);
 	if (!have)
 		return LEFT_OUT;
 	if (!*have) {
@@ -136,13 +87,13 @@ static uint32_t node_of(struct merger *m, uint32_t parent, uint32_t name,
 		*have = (uint32_t)m->nodes.n - 1;
 	}
 	m->nodes.v[*have].func = f;
-	m->nodes.v[*have].name = us_compare_name(&m->c, f);
+	m->nodes.v[*have].name = m->c.names.v[number];
 	return *have;
 }
 
-static int add_tree(struct merger *m, uint32_t profile, unsigned side, unsigned run)
+static int add_tree(struct merger *m, unsigned side, unsigned run)
 {
-	const struct us_profile *p = profile_at(m, profile);
+	const struct us_profile *p = m->c.side[side]->v[run];
 	size_t n, n_func;
 	const struct us_profile_node *v = us_profile_nodes(p, &n);
 	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
@@ -155,7 +106,8 @@ static int add_tree(struct merger *m, uint32_t profile, unsigned side, unsigned 
 			continue;
 		if (i)
 			to[i] = node_of(m, to[v[i].parent],
-					m->name_of[profile][v[i].func], &f[v[i].func]);
+					m->c.number[side][run][v[i].func],
+					&f[v[i].func]);
 		struct share *s = us_vec_push(&m->shares);
 		if (to[i] == LEFT_OUT || !s)
 			return -ENOMEM;
@@ -239,13 +191,12 @@ static int drop_light(struct merger *m)
 static int merge(struct merger *m)
 {
 	struct us_compare_node *root = us_vec_push(&m->nodes);
-	int rc = root ? number_names(m) : -ENOMEM;
-	uint32_t profile = 0;
+	int rc = root ? 0 : -ENOMEM;
 	if (root)
 		*root = (struct us_compare_node){ 0 };
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned i = 0; i < m->c.side[side]->n && !rc; i++)
-			rc = add_tree(m, profile++, side, i);
+			rc = add_tree(m, side, i);
 	if (!rc)
 		rc = conclude(m);
 	return rc ? rc : drop_light(m);
@@ -262,20 +213,21 @@ int us_compare_trees(const struct us_compare_side *before,
 	if (rc)
 		return rc;
 	rc = merge(&m);
-	for (unsigned i = 0; i < N_PROFILES; i++)
-		free(m.name_of[i]);
+	us_compare_number_fini(&m.c);
 	us_pair_map_fini(&m.child);
 	free(m.shares.v);
 	if (rc) {
+		us_compare_names_fini(&m.c.names);
 		free(m.nodes.v);
 		return us_fail(e, rc, "compare: out of memory");
 	}
-	*ret = (struct us_compare_tree){ m.nodes.v, m.nodes.n };
+	*ret = (struct us_compare_tree){ m.nodes.v, m.nodes.n, m.c.names };
 	return 0;
 }
 
 void us_compare_tree_fini(struct us_compare_tree *t)
 {
 	free(t->node);
+	us_compare_names_fini(&t->names);
 	*t = (struct us_compare_tree){ 0 };
 }

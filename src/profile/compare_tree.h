@@ -13,7 +13,7 @@
 #include "profile/compare.h"
 
 struct us_compare_node {
-	const char *name; /* owned by a profile; NULL: the root */
+	const char *name; /* as in us_compare_row; NULL: the root */
 	const struct us_profile_func
 		*func;	      /* from after, else from before; NULL: the root */
 	uint32_t parent;      /* callers come before their callees */
@@ -26,6 +26,7 @@ struct us_compare_tree {
 	/* [0]: the root, for everything that is compared. */
 	struct us_compare_node *node;
 	size_t n;
+	struct us_compare_names names;
 };
 
 /* Compare the call trees of what us_compare() compares; paths that are light on both

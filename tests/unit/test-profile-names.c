@@ -5,12 +5,13 @@
 #include "toolchain.h"
 
 #include "base/clock.h"
+#include "profile/compare_tree.h"
 #include "report/report.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#define MAX_PC 16
+#define MAX_PC 300
 
 struct given {
 	us_gva pc[MAX_PC];
@@ -196,6 +197,148 @@ static void test_namesakes_by_their_long_names(void **state)
 	us_profile_free(p);
 }
 
+/* Before and after as a table: a row for each function, most changed first. */
+static struct us_comparison compare(const struct us_profile *before,
+				    const struct us_profile *after)
+{
+	struct us_compare_side a = { { before }, 1 }, b = { { after }, 1 };
+	struct us_compare_opts o = { 0 };
+	struct us_comparison c;
+	struct us_compare_tree t;
+	assert_int_equal(us_compare(&a, &b, &o, &c, NULL), 0);
+	assert_int_equal(us_compare_trees(&a, &b, &o, &t, NULL), 0);
+	assert_int_equal(t.n, c.n + 1); /* these stacks have one function each */
+	us_compare_tree_fini(&t);
+	for (size_t i = 0; i < c.n; i++)
+		print_message("# %s: %g to %g\n", c.row[i].name, c.row[i].before,
+			      c.row[i].after);
+	return c;
+}
+
+static const struct us_compare_row *row_of(const struct us_comparison *c,
+					   const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->row[i].name, name))
+			return &c->row[i];
+	fail_msg("no row of %s", name);
+	return NULL;
+}
+
+static struct given repeated(struct given g, size_t index, size_t times)
+{
+	struct given x = { .n = 0 };
+	for (size_t i = 0; i < times; i++)
+		x.pc[x.n++] = g.pc[index];
+	return x;
+}
+
+/* n samples of each function, whose names are labels in one recording only. */
+static void check_compared(const char *flags)
+{
+	struct given g, once;
+	build_c(flags);
+	g = address_of("namesakes", "init");
+	once = address_of("namesakes", "once");
+	assert_true(g.n == 2 && once.n == 1);
+	struct given some = repeated(once, 0, 100);
+	append(&some, repeated(g, 0, 100));
+	append(&some, repeated(g, 1, 1));
+	struct us_profile *p = profile_of("namesakes", &some, NULL);
+	assert_true(has(p, "init (a.c)") && has(p, "init (b.c)"));
+	/* Another build, in another folder, whose functions are elsewhere. */
+	need("rm -rf later && mkdir later && for f in *.c; do "
+	     "(echo 'void pad(void);'; cat $f) >later/$f; done");
+	need("cd later && gcc -O1 -no-pie -Wl,-Ttext-segment=0x600000 %s a.c b.c "
+	     "main.c -o ../namesakes",
+	     flags);
+	g = address_of("namesakes", "init");
+	some = repeated(address_of("namesakes", "once"), 0, 100);
+	append(&some, repeated(g, 0, 100));
+	struct us_profile *q = profile_of("namesakes", &some, NULL);
+	assert_true(has(q, "init"));
+	struct us_comparison c = compare(p, q);
+	assert_int_equal(c.n_changed, 0);
+	assert_int_equal(c.n, 3);
+	const struct us_compare_row *r = row_of(&c, "init (a.c)");
+	assert_true(r->was && r->is);
+	r = row_of(&c, "init (b.c)");
+	assert_true(r->was && !r->is);
+	row_of(&c, "once");
+	us_comparison_fini(&c);
+	us_profile_free(p);
+	us_profile_free(q);
+}
+
+static void test_compared_with_dwarf(void **state)
+{
+	(void)state;
+	check_compared("-g");
+}
+
+static void test_compared_without_dwarf(void **state)
+{
+	(void)state;
+	check_compared("-g0");
+}
+
+/* One side has no files: what it has may be either. */
+static void test_compared_with_a_file_without_files(void **state)
+{
+	(void)state;
+	build_c("-g0");
+	struct given g = address_of("namesakes", "init");
+	struct us_profile *p = profile_of("namesakes", &g, NULL);
+	g.n = 1;
+	write_text("bare.S", ".text\n.globl init\n.type init, @function\n"
+			     "init: nop\n.size init, 1\n");
+	need("gcc -c bare.S && ld -Ttext=0x1000 -e 0x1000 bare.o -o bare");
+	g.pc[0] = 0x1000;
+	struct us_profile *q = profile_of("bare", &g, NULL);
+	struct us_comparison c = compare(p, q);
+	assert_true(c.n == 1 && !c.n_changed && !strcmp(c.row[0].name, "init"));
+	us_comparison_fini(&c);
+	us_profile_free(p);
+	us_profile_free(q);
+}
+
+/* Rust's hashes differ from build to build; types of parameters do not. */
+static void test_compared_by_what_builds_share(void **state)
+{
+	(void)state;
+	static const char text[] =
+		".text\n.macro f name\n.globl \"\\name\"\n"
+		".type \"\\name\", @function\n\"\\name\": nop\nnop\n"
+		".size \"\\name\", 2\n.endm\n"
+		"f _ZN3app4work17h0123456789abcde%dE\n"
+		"f _ZN3app4work17hfedcba987654321%dE\n"
+		"f U_$$_OVER$LONGINT\nf U_$$_OVER$BYTE\nf U_$$_ALONE$BYTE\n";
+	struct given g = { { 0x1000, 0x1002, 0x1004, 0x1006, 0x1008 }, 5 };
+	struct us_profile *p[2];
+	for (int i = 0; i < 2; i++) {
+		char source[1000];
+		snprintf(source, sizeof(source), text, i, i);
+		write_text("rust.S", source);
+		need("gcc -c rust.S && ld -Ttext=0x1000 -e 0x1000 rust.o -o rust");
+		p[i] = profile_of("rust", &g, NULL);
+	}
+	if (!has(p[0], "U.ALONE") || has(p[0], "_ZN3app4work17h0123456789abcde0E")) {
+		print_message("# SKIP: built without libiberty\n");
+		us_profile_free(p[0]);
+		us_profile_free(p[1]);
+		skip();
+	}
+	struct us_comparison c = compare(p[0], p[1]);
+	assert_true(c.n == 4 && !c.n_changed);
+	assert_true(row_of(&c, "app::work")->before == 0.4);
+	row_of(&c, "U.OVER(LONGINT)");
+	row_of(&c, "U.OVER(BYTE)");
+	row_of(&c, "U.ALONE");
+	us_comparison_fini(&c);
+	us_profile_free(p[0]);
+	us_profile_free(p[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +346,10 @@ int main(void)
 		cmocka_unit_test(test_namesakes_without_dwarf),
 		cmocka_unit_test(test_demangled_and_focus),
 		cmocka_unit_test(test_namesakes_by_their_long_names),
+		cmocka_unit_test(test_compared_with_dwarf),
+		cmocka_unit_test(test_compared_without_dwarf),
+		cmocka_unit_test(test_compared_with_a_file_without_files),
+		cmocka_unit_test(test_compared_by_what_builds_share),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
