@@ -128,6 +128,15 @@ static bool add_frame(struct builder *b, uint32_t group, uint32_t func, uint32_t
 	return true;
 }
 
+/* Which vCPU the repeats were on is not kept. */
+static double repeats_of(const struct us_profile *p, const struct us_profile_stack *s)
+{
+	if (s->key >= p->repeats.n || !p->keys.weight[s->key])
+		return 0;
+	return p->repeats.v[s->key] * (double)s->weight /
+	       (double)p->keys.weight[s->key];
+}
+
 static bool add_stack(struct builder *b, const struct us_profile_stacks *all,
 		      uint32_t number)
 {
@@ -144,8 +153,10 @@ static bool add_stack(struct builder *b, const struct us_profile_stacks *all,
 				if (group == US_PROFILE_NONE)
 					return false;
 			}
-			if (innermost)
+			if (innermost) {
 				b->groups.v[group].weight += s->weight;
+				b->groups.v[group].repeats += repeats_of(b->p, s);
+			}
 			if (!add_frame(b, group, func, number, s->weight, innermost))
 				return false;
 			innermost = false;
@@ -217,11 +228,17 @@ static void order(struct builder *b)
 {
 	double all = (double)b->p->sum.running;
 	const struct us_profile_waits *w = us_profile_waits(b->p);
-	double n = w->shown ? (double)w->shown_looks : all; /* as in profile/stats.c */
+	double repeats = 0;
 	bool counted = us_profile_is_counted(b->p);
+	for (size_t i = 0; i < b->groups.n; i++)
+		repeats += b->groups.v[i].repeats;
 	for (size_t i = 0; i < b->groups.n; i++) {
 		struct us_profile_group *g = &b->groups.v[i];
 		double share = all > 0 ? (double)g->weight / all : 0;
+		/* Tasks of a look are not independent: as in profile/stats.c. */
+		double n = w->shown ? (double)w->shown_looks
+				    : us_interval_independent(share, all, g->repeats,
+							      repeats);
 		struct us_interval in = us_interval_wilson(share, n);
 		g->low = counted ? share : in.low;
 		g->high = counted ? share : in.high;

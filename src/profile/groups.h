@@ -22,7 +22,8 @@ struct us_profile_group {
 	uint64_t weight; /* of its samples, out of us_profile_summary.running */
 	/* 95 % interval of weight's share, as if samples were independent. */
 	double low, high;
-	uint64_t idle; /* by guest, recording and vCPU; else 0 */
+	double repeats; /* as us_interval_independent() */
+	uint64_t idle;	/* by guest, recording and vCPU; else 0 */
 	bool has_idle;
 	/* By process and thread, if known: the owner of its first stack.  The profile
 	 * owns the strings. */

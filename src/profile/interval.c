@@ -91,6 +91,19 @@ struct us_interval us_interval_wilson(double share, double n)
 	return score(share, n, Z_95);
 }
 
+double us_interval_independent(double share, double weight, double within,
+			       double repeats)
+{
+	double one = share * (1 - share);
+	if (!(weight > 0))
+		return 0;
+	if (!(one > 0))
+		return weight / (1 + repeats / weight);
+	double more = (1 - share) * (1 - share) * within +
+		      share * share * (repeats - within);
+	return weight / (1 + more / weight / one);
+}
+
 struct us_interval us_interval_wider(struct us_interval a, struct us_interval b)
 {
 	return (struct us_interval){ fmin(a.low, b.low), fmax(a.high, b.high) };

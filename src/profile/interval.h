@@ -39,6 +39,17 @@ struct us_interval {
 /* n: number of independent samples behind the share; 0 gives [0, 1]. */
 struct us_interval us_interval_wilson(double share, double n);
 
+/*
+ * The number of equally weighted samples that would be as precise (L. Kish, "Survey
+ * Sampling", 1965).  A share is a ratio: its error is a sum over all samples, of weight
+ * times the difference from the share.
+ *
+ * weight: of all samples.  repeats: the sum of weight * (weight - 1) over all of them;
+ * within: over those that the share is of.
+ */
+double us_interval_independent(double share, double weight, double within,
+			       double repeats);
+
 /* From the lower of both lows to the higher of both highs. */
 struct us_interval us_interval_wider(struct us_interval a, struct us_interval b);
 

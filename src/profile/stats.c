@@ -202,21 +202,14 @@ static void count_slices(struct count *c)
 			   : 1;
 }
 
-/*
- * The number of equally weighted samples that would be as precise (L. Kish, "Survey
- * Sampling", 1965).  A share is a ratio: its error is a sum over all samples, of weight
- * times the difference from the share.  Samples in an exit or waiting for a CPU have no
- * such weight, so they must not make that of the others look smaller.
- */
+/* Weights are taken for the same everywhere, but samples in an exit or waiting for a
+ * CPU have none, so they must not make that of the others look smaller. */
 static double independent(const struct count *c, double share)
 {
-	double all = (double)c->p->sum.running, one = share * (1 - share);
-	double part = c->sampled / all, within = fmin(share, part);
-	double repeats = c->sampled > 0 ? c->repeats / c->sampled : 0;
-	if (!(one > 0))
-		return all / (1 + repeats * part) * c->looks;
-	double more = (1 - 2 * share) * within + share * share * part;
-	return all / (1 + repeats * more / one) * c->looks;
+	double all = (double)c->p->sum.running;
+	double hits = fmin(share * all, c->sampled);
+	double within = c->sampled > 0 ? c->repeats * hits / c->sampled : 0;
+	return us_interval_independent(share, all, within, c->repeats) * c->looks;
 }
 
 struct both {

@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "profile/groups.h"
+#include "profile/interval.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,13 +20,14 @@ struct given {
 	size_t n_process;
 	/* A sample every 10 ms, for 10 s. */
 	us_gpa (*root)(unsigned ms); /* 0: called by no program */
+	uint32_t weight;	     /* of samples of root 0x10000; 0: 1 */
 };
 
 /* A pc of a program, below one of the kernel at each other sample, and the root. */
-static void write_sample(struct us_writer *w, unsigned ms, us_gpa root)
+static void write_sample(struct us_writer *w, unsigned ms, us_gpa root, uint32_t weight)
 {
 	struct us_sample s = { .t_ns = ms * US_NS_PER_MS,
-			       .weight = 1,
+			       .weight = weight ? weight : 1,
 			       .end = US_END_ROOT,
 			       .state = US_VCPU_GUEST };
 	us_gva pc[3] = { 0xffffffff81000000, 0x401000, root };
@@ -47,7 +50,8 @@ static struct us_profile *profile_of(const struct given *g, const char *filter)
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
 	for (unsigned ms = 0; ms < 10000; ms += 10)
-		write_sample(w, ms, g->root(ms));
+		write_sample(w, ms, g->root(ms),
+			     g->root(ms) == 0x10000 ? g->weight : 1);
 	for (size_t k = 0; k < g->n_process; k++)
 		assert_int_equal(us_writer_process(w, &g->process[k], NULL), 0);
 	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", NULL), 0);
@@ -103,6 +107,36 @@ static void roots_have_names(void **state)
 	g.n_process = 0;
 	expect(&g, "[page tables 0x10000]: 600, [page tables 0x20000]: 300, [kernel]: "
 		   "100");
+}
+
+static us_gpa tenth(unsigned ms)
+{
+	return ms % 100 < 10 ? 0x10000 : 0x20000;
+}
+
+/* 100 samples of weight 8 in one, 900 of weight 1 in the other: the error of the share
+ * is the sum of (weight * (in it - share))^2 over all samples. */
+static void weights_widen_intervals(void **state)
+{
+	(void)state;
+	struct given g = { .process = { { .root = 0x10000, .pid = 7, .name = "sh" },
+					{ .root = 0x20000, .pid = 9, .name = "dd" } },
+			   .n_process = 2,
+			   .root = tenth,
+			   .weight = 8 };
+	expect(&g, "dd (9): 900, sh (7): 800");
+	struct us_profile *p = profile_of(&g, NULL);
+	struct us_profile_groups all;
+	double sh = 800 / 1700.0, dd = 1 - sh;
+	double error = 100 * 64 * dd * dd + 900 * sh * sh;
+	struct us_interval want = us_interval_wilson(sh, 1700 * 1700 * sh * dd / error);
+	struct us_interval narrow = us_interval_wilson(sh, 1700);
+	assert_true(want.high - want.low > 2 * (narrow.high - narrow.low));
+	assert_int_equal(us_profile_groups(p, US_BY_PROCESS, &all), 0);
+	assert_true(fabs(all.v[1].low - want.low) < 1e-9);
+	assert_true(fabs(all.v[1].high - want.high) < 1e-9);
+	us_profile_groups_fini(&all);
+	us_profile_free(p);
 }
 
 static us_gpa odd(unsigned ms)
@@ -172,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roots_have_names),
+		cmocka_unit_test(weights_widen_intervals),
 		cmocka_unit_test(pairs_are_one),
 		cmocka_unit_test(the_next_is_not_blamed),
 		cmocka_unit_test(filters_hold),
