@@ -68,7 +68,8 @@ static int find_code(struct work *w, struct us_err *e)
 	w->a->cut = size > US_ANNOTATE_BYTES || size < w->f->size;
 	w->n_code = size < US_ANNOTATE_BYTES ? (size_t)size : US_ANNOTATE_BYTES;
 	w->code = file->bytes + c->offset + (at - c->start);
-	w->dis = us_disassembler_open(file->machine, file->is64);
+	w->dis = us_disassembler_open(
+		us_symbols_machine(us_profile_symbols(w->a->p), w->f), file->is64);
 	w->a->bytes_only = !w->dis;
 	return 0;
 }

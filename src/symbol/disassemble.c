@@ -26,7 +26,7 @@ static const struct machine {
 	cs_mode mode;
 } machines[] = {
 	{ EM_X86_64, true, 1, CS_ARCH_X86, CS_MODE_64 },
-	{ EM_X86_64, false, 1, CS_ARCH_X86, CS_MODE_64 }, /* x32 */
+	{ EM_X86_64, false, 1, CS_ARCH_X86, CS_MODE_64 }, /* x32, or packed */
 	{ EM_386, false, 1, CS_ARCH_X86, CS_MODE_32 },
 	{ EM_AARCH64, true, 4, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN },
 #if CS_API_MAJOR >= 5

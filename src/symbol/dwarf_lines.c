@@ -576,6 +576,14 @@ bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 	return u && line_of(d, u, addr, ret_file, ret_line);
 }
 
+unsigned us_dwarf_address_size(struct us_dwarf *d, uint64_t addr)
+{
+	struct unit *u = unit_at(d, addr);
+	Dwarf_Die die;
+	uint8_t size;
+	return u && dwarf_diecu(&u->die, &die, &size, NULL) ? size : 0;
+}
+
 static bool ends_with_path(const char *path, const char *end)
 {
 	size_t n = path ? strlen(path) : 0, len = strlen(end);

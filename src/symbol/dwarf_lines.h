@@ -40,6 +40,9 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 		   uint32_t *ret_line);
 
+/* Bytes of an address in the unit that has the code at addr; 0: none has it. */
+unsigned us_dwarf_address_size(struct us_dwarf *d, uint64_t addr);
+
 /* Addresses at which code of a line begins, in no order.  file: as
  * us_symbols_each_address() takes it. */
 void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,

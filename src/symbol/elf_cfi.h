@@ -38,4 +38,8 @@ US_MUST_CHECK int us_elf_cfi_read(const struct us_elf_file *f,
 				  struct us_cfi_table **ret,
 				  struct us_elf_cfi_stats *stats, struct us_err *e);
 
+/* Is what .eh_frame describes code of x86-64, whatever the file's header says?  False
+ * also if there is none. */
+bool us_elf_cfi_is_x86_64(const struct us_elf_file *f);
+
 #endif

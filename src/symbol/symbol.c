@@ -6,9 +6,11 @@
 #include "base/vec.h"
 #include "symbol/dwarf_elf.h"
 #include "symbol/dwarf_lines.h"
+#include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
 #include "symbol/name_cache.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -404,6 +406,18 @@ void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *v
 						   .bias = p->at.bias,
 					   });
 	}
+}
+
+uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f)
+{
+	const struct us_elf_file *file = us_elf_image_file(f->image);
+	size_t k = module_of(s, f->image);
+	if (file->machine != EM_386 || k == s->modules.n)
+		return file->machine;
+	struct us_dwarf *d = dwarf_of(&s->modules.v[k]);
+	unsigned size = d ? us_dwarf_address_size(d, f->start - f->bias) : 0;
+	bool is64 = size ? size == 8 : us_elf_cfi_is_x86_64(file);
+	return is64 ? EM_X86_64 : EM_386;
 }
 
 /* From addresses of the file to those of the guest. */

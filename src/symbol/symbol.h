@@ -110,6 +110,10 @@ typedef void us_function_visitor(void *ctx, const struct us_function *f);
 void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *visit,
 			      void *ctx);
 
+/* The machine (EM_*) whose instructions the function has.  It is the file's, but a
+ * 64-bit x86 kernel may be packed as a 32-bit file, for loaders that take no other. */
+uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f);
+
 /* Visit the addresses at which code of a source line begins.  file: its name, or the
  * end of its path from a '/' on. */
 typedef void us_address_visitor(void *ctx, us_gva pc);

@@ -222,6 +222,39 @@ static void test_another_image_is_refused(void **state)
 	us_profile_free(p);
 }
 
+/* Only 64-bit code has addresses relative to rip. */
+static void check_is_64_bit(const char *how, bool want)
+{
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	struct us_annotation *a = annotation_of(p, "work_one");
+	bool rip = false;
+	for (size_t i = 0; i < a->insns.n; i++)
+		rip |= strstr(a->insns.v[i].i.text, "[rip") != NULL;
+	print_message("# %s: %s\n", how, a->insns.v[0].i.text);
+	if (!a->bytes_only)
+		assert_int_equal(rip, want);
+	us_annotation_free(a);
+	us_profile_free(p);
+}
+
+/* As 64-bit kernels are given to QEMU's multiboot loader. */
+static void test_packed_as_32_bit_file(void **state)
+{
+	(void)state;
+	build();
+	check_is_64_bit("as it is", true);
+	need("gcc -O1 -g -no-pie -static -nostdlib -Wl,-e,main work.c -o prog64");
+	need("objcopy -O elf32-i386 prog64 prog");
+	check_is_64_bit("packed", true);
+	need("objcopy -g -O elf32-i386 prog64 prog");
+	check_is_64_bit("packed, by .eh_frame", true);
+	need("gcc -m32 -c -O1 -g work.c -o work32.o && "
+	     "ld -m elf_i386 -e main work32.o -o prog");
+	check_is_64_bit("32-bit", false);
+	need("strip -g prog");
+	check_is_64_bit("32-bit, by .eh_frame", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_samples_go_to_lines_and_instructions),
 		cmocka_unit_test(test_without_source_there_are_lines),
 		cmocka_unit_test(test_another_image_is_refused),
+		cmocka_unit_test(test_packed_as_32_bit_file),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
