@@ -95,17 +95,25 @@ static void list(const struct us_profile *p, const struct settings *s,
 	char name[US_DEMANGLED_MAX], safe[512];
 	fprintf(stderr, "uniscope: annotate %s: %zu functions have this name:\n",
 		us_printable(safe, sizeof(safe), s->function), n);
+	bool same_place = false;
+	for (size_t i = 1; i < n; i++)
+		same_place |= f[i].start == f[i - 1].start;
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
 		const char *shown = us_demangle(f[i].raw, US_NAME_LONG, name,
 						sizeof(name));
-		fprintf(stderr, "  0x%" PRIx64 "  %s  (%" PRIu64 " samples)\n",
-			f[i].start,
-			us_printable(safe, sizeof(safe), shown ? shown : f[i].raw),
+		fprintf(stderr, "  0x%" PRIx64 "  %s", f[i].start,
+			us_printable(safe, sizeof(safe), shown ? shown : f[i].raw));
+		if (same_place)
+			fprintf(stderr, " (%s)",
+				us_printable(safe, sizeof(safe), f[i].module));
+		fprintf(stderr, "  (%" PRIu64 " samples)\n",
 			us_annotate_samples(p, &f[i]));
 	}
 	if (n > MAX_LISTED)
 		fprintf(stderr, "  and %zu more\n", n - MAX_LISTED);
-	fputs("  try: uniscope annotate 0xADDRESS, with one of these\n", stderr);
+	fputs(same_place ? "  try: uniscope annotate 'NAME (IMAGE)', as listed here\n"
+			 : "  try: uniscope annotate 0xADDRESS, with one of these\n",
+	      stderr);
 }
 
 /* Annotation needs the code at the same addresses in all recordings. */

@@ -10,7 +10,8 @@
 static int by_pc(const void *a, const void *b)
 {
 	const struct us_profile_pc *x = a, *y = b;
-	return (x->pc > y->pc) - (x->pc < y->pc);
+	int c = (x->pc > y->pc) - (x->pc < y->pc);
+	return c ? c : (x->view > y->view) - (x->view < y->view);
 }
 
 /* A stack that has an address twice counts as one sample of it. */
@@ -43,7 +44,7 @@ static size_t join(struct us_profile_pc *v, size_t n)
 	if (n)
 		qsort(v, n, sizeof(*v), by_pc);
 	for (size_t i = 0; i < n; i++) {
-		if (to && v[to - 1].pc == v[i].pc) {
+		if (to && by_pc(&v[to - 1], &v[i]) == 0) {
 			v[to - 1].self += v[i].self;
 			v[to - 1].called += v[i].called;
 		} else {
@@ -53,9 +54,10 @@ static size_t join(struct us_profile_pc *v, size_t n)
 	return to;
 }
 
-int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
+int us_profile_pcs(const struct us_profile *read, struct us_profile_pc **ret,
 		   size_t *ret_n)
 {
+	struct us_profile *p = (struct us_profile *)read; /* it remembers its views */
 	size_t n_node = p->trie.nodes.n, n = 0;
 	_cleanup_free_ uint64_t *self = calloc(n_node, sizeof(*self));
 	_cleanup_free_ uint64_t *total = calloc(n_node, sizeof(*total));
@@ -66,16 +68,27 @@ int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
 	for (size_t i = 1; i < n_node; i++) {
 		const struct us_trie_node *s = &p->trie.nodes.v[i];
 		uint64_t called = total[i] - self[i];
-		if (s->flags & US_PROFILE_NO_FRAME)
+		if (s->flags & US_PROFILE_NO_FRAME || !(self[i] || called))
 			continue;
+		uint32_t view = us_profile_view(p, (uint32_t)i);
+		if (view == US_PROFILE_NONE)
+			return -ENOMEM;
 		if (self[i])
-			v[n++] = (struct us_profile_pc){ s->pc, self[i], 0 };
+			v[n++] = (struct us_profile_pc){ s->pc, view, self[i], 0 };
 		if (called && is_outermost(&p->trie, i))
 			v[n++] = (struct us_profile_pc){
-				s->pc - !(s->flags & US_PC_EXACT), 0, called
+				s->pc - !(s->flags & US_PC_EXACT), view, 0, called
 			};
 	}
 	*ret_n = join(v, n);
 	*ret = us_take(v);
 	return 0;
+}
+
+bool us_profile_pc_in(const struct us_profile *p, const struct us_profile_pc *pc,
+		      const struct us_function *f)
+{
+	const struct us_symbol_when *when = pc->view ? &p->views.v[pc->view] : NULL;
+	return pc->pc - f->start < f->size &&
+	       us_symbols_is_in(p->symbols, when, pc->pc, f);
 }

@@ -350,14 +350,19 @@ const struct us_profile_line *us_profile_lines(const struct us_profile *p,
 /* A program counter and its samples. */
 struct us_profile_pc {
 	us_gva pc;     /* for a call: some address in the call instruction */
+	uint32_t view; /* which images apply: for us_profile_pc_in() */
 	uint64_t self; /* samples with the program counter here */
 	/* Samples whose stack has it as a call that has not returned. */
 	uint64_t called;
 };
-/* All program counters, sorted by address.  *ret is the caller's to free.  0 or
- * -ENOMEM. */
+/* All program counters, sorted by address.  One that was seen in several address spaces
+ * or times is there for each, if other images may apply.  *ret is the caller's to free.
+ * 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
 				 size_t *ret_n);
+/* Was the program counter in this function, of this image? */
+bool us_profile_pc_in(const struct us_profile *p, const struct us_profile_pc *pc,
+		      const struct us_function *f);
 /* The images that gave names. */
 struct us_symbols *us_profile_symbols(const struct us_profile *p);
 

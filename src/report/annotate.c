@@ -26,8 +26,7 @@ struct work {
 	struct us_disassembler *dis;
 	const uint8_t *code;
 	size_t n_code;
-	const struct us_profile_pc *pc;
-	struct us_profile_pc *own_pc; /* to be freed */
+	struct us_profile_pc *pc; /* the function's; each address once */
 	size_t n_pc;
 	struct us_pair_map places, rows; /* to lines */
 	uint32_t n_place;
@@ -110,8 +109,8 @@ static struct us_annotated_line *row_of(struct work *w, const struct us_frame *f
 static uint32_t line_of(struct work *w, us_gva pc, uint32_t *ret_call)
 {
 	struct us_frame f[MAX_INLINED] = { 0 };
-	size_t n = us_symbols_lookup(us_profile_symbols(w->a->p), pc, false, f,
-				     MAX_INLINED);
+	size_t n = us_symbols_lookup_in(us_profile_symbols(w->a->p), w->f, pc, f,
+					MAX_INLINED);
 	uint32_t index;
 	struct us_annotated_line *l = row_of(w, f, n > 1 ? f[0].func : NULL, &index);
 	*ret_call = n > 1 ? f[n - 1].line : 0;
@@ -326,17 +325,52 @@ static const char *shown_name(const struct us_profile *p, const struct us_functi
 	size_t n;
 	const struct us_profile_func *v = us_profile_funcs(p, &n);
 	for (size_t i = 0; i < n; i++)
-		if (v[i].known && !v[i].inlined && v[i].start == f->start)
+		if (v[i].known && !v[i].inlined && v[i].start == f->start &&
+		    same_text(v[i].module, f->module))
 			return v[i].name;
 	return name;
+}
+
+/* Keep the function's program counters out of all. */
+static int take_pcs(struct work *w, const struct us_profile_pc *all, size_t n)
+{
+	size_t i = us_first_not(n, mid, all[mid].pc < w->f->start);
+	size_t end = us_first_not(n, mid,
+				  all[mid].pc < w->f->start ||
+					  all[mid].pc - w->f->start < w->f->size);
+	w->pc = calloc(end - i + 1, sizeof(*w->pc));
+	if (!w->pc)
+		return -ENOMEM;
+	for (; i < end; i++) {
+		struct us_profile_pc *last = w->n_pc ? &w->pc[w->n_pc - 1] : NULL;
+		if (!us_profile_pc_in(w->a->p, &all[i], w->f))
+			continue;
+		if (last && last->pc == all[i].pc) {
+			last->self += all[i].self;
+			last->called += all[i].called;
+		} else {
+			w->pc[w->n_pc++] = all[i];
+		}
+	}
+	return 0;
+}
+
+static int find_pcs(struct work *w, const struct us_annotate_opts *o)
+{
+	_cleanup_free_ struct us_profile_pc *all = NULL;
+	size_t n;
+	if (o->pc)
+		return take_pcs(w, o->pc, o->n_pc);
+	int r = us_profile_pcs(w->a->p, &all, &n);
+	return r < 0 ? r : take_pcs(w, all, n);
 }
 
 static int begin(struct work *w, const char **ret_dir)
 {
 	struct us_frame f[MAX_INLINED] = { 0 };
 	struct us_annotation *a = w->a;
-	size_t n = us_symbols_lookup(us_profile_symbols(a->p), w->f->start, false, f,
-				     MAX_INLINED);
+	size_t n = us_symbols_lookup_in(us_profile_symbols(a->p), w->f, w->f->start, f,
+					MAX_INLINED);
 	const struct us_frame *outer = n ? &f[n - 1] : NULL;
 	const char *resolution = us_profile_fact(a->p, "resolution");
 	const char *caution = us_profile_fact(a->p, "caution");
@@ -352,10 +386,7 @@ static int begin(struct work *w, const char **ret_dir)
 	/* Older recordings do not state the resolution. */
 	a->blocks = (resolution && !strcmp(resolution, "block")) ||
 		    (caution && !strncmp(caution, "TCG stops", 9));
-	if (!a->name || (!w->pc && us_profile_pcs(a->p, &w->own_pc, &w->n_pc)))
-		return -ENOMEM;
-	w->pc = w->pc ? w->pc : w->own_pc;
-	return 0;
+	return a->name ? find_pcs(w, w->sources.opts) : -ENOMEM;
 }
 
 static int make(struct work *w, struct us_err *e)
@@ -392,9 +423,7 @@ int us_annotate(const struct us_profile *p, const struct us_function *f,
 		const struct us_annotate_opts *o, struct us_annotation **ret,
 		struct us_err *e)
 {
-	struct work w = {
-		.a = calloc(1, sizeof(*w.a)), .f = f, .pc = o->pc, .n_pc = o->n_pc
-	};
+	struct work w = { .a = calloc(1, sizeof(*w.a)), .f = f };
 	if (!w.a)
 		return us_fail(e, -ENOMEM, "annotate: out of memory");
 	w.a->p = p;
@@ -404,7 +433,7 @@ int us_annotate(const struct us_profile *p, const struct us_function *f,
 	us_sources_fini(&w.sources);
 	us_pair_map_fini(&w.places);
 	us_pair_map_fini(&w.rows);
-	free(w.own_pc);
+	free(w.pc);
 	if (r < 0)
 		us_annotation_free(w.a);
 	else
@@ -420,7 +449,7 @@ uint64_t us_annotate_samples(const struct us_profile *p, const struct us_functio
 	if (us_profile_pcs(p, &pc, &n) < 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		if (pc[i].pc - f->start < f->size)
+		if (us_profile_pc_in(p, &pc[i], f))
 			sum += pc[i].self;
 	free(pc);
 	return sum;

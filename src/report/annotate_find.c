@@ -33,6 +33,7 @@ struct search {
 	} found;
 	bool failed; /* out of memory */
 
+	const struct us_profile_func *label; /* the function that text is a label of */
 	us_gva *at; /* addresses, one of which the function must cover */
 	size_t n_at, cap_at;
 };
@@ -53,10 +54,21 @@ static size_t name_len(const char *name)
 	       strcspn(from ? from + strlen("operator()") : name, "(");
 }
 
-static enum rank rank_by(const struct search *s, const char *name)
+/* Is text the name, alone or as "name (module)"? */
+static bool is_whole(const char *text, const char *name, const char *module)
+{
+	size_t len = strlen(name), of = strlen(module);
+	if (strncmp(text, name, len) != 0)
+		return false;
+	text += len;
+	return !*text || (!strncmp(text, " (", 2) && !strncmp(text + 2, module, of) &&
+			  !strcmp(text + 2 + of, ")"));
+}
+
+static enum rank rank_by(const struct search *s, const char *name, const char *module)
 {
 	size_t len = name_len(name);
-	if (!strcmp(name, s->text))
+	if (is_whole(s->text, name, module))
 		return BY_WHOLE;
 	if (len == strlen(s->text) && !strncasecmp(name, s->text, len))
 		return BY_NAME;
@@ -68,12 +80,12 @@ static enum rank rank_by(const struct search *s, const char *name)
 static enum rank rank_of(const struct search *s, const struct us_function *f)
 {
 	char name[US_DEMANGLED_MAX];
-	enum rank best = rank_by(s, f->raw);
+	enum rank best = rank_by(s, f->raw, f->module);
 	for (int form = US_NAME_SHORT; form <= US_NAME_LONG && best < BY_WHOLE;
 	     form++) {
 		if (!us_demangle(f->raw, (enum us_name_form)form, name, sizeof(name)))
 			break;
-		enum rank r = rank_by(s, name);
+		enum rank r = rank_by(s, name, f->module);
 		best = r > best ? r : best;
 	}
 	return best;
@@ -92,15 +104,16 @@ static void judge(void *ctx, const struct us_function *f)
 }
 
 /* Labels that the profile made ("init (a.c)") name its own functions. */
-static us_gva start_of_label(const struct us_profile *p, const char *text)
+static const struct us_profile_func *labelled(const struct us_profile *p,
+					      const char *text)
 {
 	size_t n;
 	const struct us_profile_func *f = us_profile_funcs(p, &n);
 	for (size_t i = 0; i < n; i++)
 		if (f[i].known && !f[i].inlined && f[i].start &&
 		    strcmp(f[i].name, f[i].base) != 0 && !strcmp(f[i].name, text))
-			return f[i].start;
-	return 0;
+			return &f[i];
+	return NULL;
 }
 
 static void add_address(void *ctx, us_gva pc)
@@ -130,6 +143,8 @@ static void judge_place(void *ctx, const struct us_function *f)
 {
 	struct search *s = ctx;
 	size_t next = us_first_not(s->n_at, mid, s->at[mid] < f->start);
+	if (s->label && s->label->module && strcmp(s->label->module, f->module) != 0)
+		return;
 	if (next < s->n_at && s->at[next] - f->start < f->size)
 		keep(s, f);
 }
@@ -142,9 +157,9 @@ static void find_addresses(struct search *s)
 	us_gva at = strtoull(s->text, &end, 16);
 	if (!strncmp(s->text, "0x", 2) && !*end && !errno)
 		add_address(s, at);
-	at = start_of_label(s->p, s->text);
-	if (at)
-		add_address(s, at);
+	s->label = labelled(s->p, s->text);
+	if (s->label)
+		add_address(s, s->label->start);
 	if (!colon || colon == s->text || !colon[1])
 		return;
 	unsigned long line = strtoul(colon + 1, &end, 10);
@@ -263,6 +278,26 @@ static int tell_none(const struct us_profile *p, const char *text, struct us_err
 	return -ENOENT;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct us_function *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	int c = strcmp(x->module, y->module);
+	return c ? c : (x->image > y->image) - (x->image < y->image);
+}
+
+/* An image may be in several address spaces. */
+static size_t drop_twice(struct us_function *v, size_t n)
+{
+	size_t to = 0;
+	qsort(v, n, sizeof(*v), by_place);
+	for (size_t i = 0; i < n; i++)
+		if (!to || by_place(&v[to - 1], &v[i]) != 0)
+			v[to++] = v[i];
+	return to;
+}
+
 int us_annotate_find(const struct us_profile *p, const char *text,
 		     struct us_function **ret, size_t *ret_n, struct us_err *e)
 {
@@ -275,6 +310,6 @@ int us_annotate_find(const struct us_profile *p, const char *text,
 				: tell_none(p, text, e);
 	}
 	*ret = s.found.v;
-	*ret_n = s.found.n;
+	*ret_n = drop_twice(s.found.v, s.found.n);
 	return 0;
 }

@@ -23,6 +23,7 @@ struct hot {
 };
 
 struct choice {
+	const struct us_profile *p;
 	const struct us_profile_pc *pc;
 	uint64_t *before; /* samples at all before pc[i] */
 	size_t n_pc;
@@ -37,10 +38,17 @@ static uint64_t samples_of(const struct choice *c, const struct us_function *f)
 	size_t to = us_first_not(c->n_pc, mid,
 				 c->pc[mid].pc < f->start ||
 					 c->pc[mid].pc - f->start < f->size);
-	return c->before[to] - c->before[from];
+	uint64_t self = 0, most = c->before[to] - c->before[from];
+	if (most < c->least)
+		return 0;
+	for (size_t i = from; i < to; i++)
+		if (us_profile_pc_in(c->p, &c->pc[i], f))
+			self += c->pc[i].self;
+	return self;
 }
 
-/* Keep the hottest first; several names of one address are one entry. */
+/* Keep the hottest first; several names of one address are one entry, and so are
+ * several places of an image. */
 static void consider(void *ctx, const struct us_function *f)
 {
 	struct choice *c = ctx;
@@ -49,7 +57,7 @@ static void consider(void *ctx, const struct us_function *f)
 	if (!self || self < c->least)
 		return;
 	for (size_t i = 0; i < c->n; i++)
-		if (c->v[i].f.start == f->start)
+		if (c->v[i].f.start == f->start && c->v[i].f.image == f->image)
 			return;
 	if (at == MOST_FUNCTIONS && self <= c->v[at - 1].self)
 		return;
@@ -61,6 +69,7 @@ static void consider(void *ctx, const struct us_function *f)
 
 static int choose(struct choice *c, const struct us_profile *p)
 {
+	c->p = p;
 	c->least = us_profile_summary(p)->running * PER_MILLE / 1000;
 	c->before = calloc(c->n_pc + 1, sizeof(*c->before));
 	if (!c->before)

@@ -408,6 +408,26 @@ void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *v
 	}
 }
 
+bool us_symbols_is_in(struct us_symbols *s, const struct us_symbol_when *when,
+		      us_gva pc, const struct us_function *f)
+{
+	const struct place *p = place_at(s, when, pc);
+	return p && s->modules.v[p->module].image == f->image && p->at.bias == f->bias;
+}
+
+size_t us_symbols_lookup_in(struct us_symbols *s, const struct us_function *f,
+			    us_gva pc, struct us_frame *ret, size_t max)
+{
+	struct us_frame frames[MAX_CHAIN];
+	size_t k = module_of(s, f->image);
+	if (us_symbols_is_in(s, NULL, pc, f)) /* that is cached */
+		return us_symbols_lookup(s, pc, false, ret, max);
+	if (k == s->modules.n)
+		return 0;
+	return copy(ret, max, frames,
+		    describe(s, &s->modules.v[k], f->bias, pc, frames));
+}
+
 uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f)
 {
 	const struct us_elf_file *file = us_elf_image_file(f->image);

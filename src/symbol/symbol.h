@@ -110,6 +110,15 @@ typedef void us_function_visitor(void *ctx, const struct us_function *f);
 void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *visit,
 			      void *ctx);
 
+/* As us_symbols_lookup_at() would choose: is pc, which f covers, in f's image?  when
+ * NULL: any place at any time. */
+bool us_symbols_is_in(struct us_symbols *s, const struct us_symbol_when *when,
+		      us_gva pc, const struct us_function *f);
+/* As us_symbols_lookup(), for an address in f's image, whatever else is there in other
+ * address spaces or at other times. */
+size_t us_symbols_lookup_in(struct us_symbols *s, const struct us_function *f,
+			    us_gva pc, struct us_frame *ret, size_t max);
+
 /* The machine (EM_*) whose instructions the function has.  It is the file's, but a
  * 64-bit x86 kernel may be packed as a 32-bit file, for loaders that take no other. */
 uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f);

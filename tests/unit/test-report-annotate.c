@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "report/annotate.h"
+#include "report/html_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -222,6 +223,97 @@ static void test_another_image_is_refused(void **state)
 	us_profile_free(p);
 }
 
+/* Samples of work_one, in two address spaces. */
+static struct us_profile *profile_of_spaces(us_gva one)
+{
+	struct us_writer *w;
+	struct us_profile *p = NULL;
+	struct us_record_stats s = { .elapsed_ns = 100 };
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		/* The first program runs twice. */
+		struct us_module m = { .start = 1,
+				       .end = 1ULL << 47,
+				       .match = US_MATCH_YES,
+				       .number = i + 1,
+				       .root = (i + 1) << 12,
+				       .path = in_work_dir(i == 1 ? "second"
+								  : "prog") };
+		assert_int_equal(us_writer_module(w, &m, NULL), 0);
+	}
+	struct us_sample x = { .state = US_VCPU_GUEST,
+			       .end = US_END_ROOT,
+			       .weight = 1 };
+	for (unsigned i = 0; i < 13; i++) {
+		us_gva pc[2] = { one, i < 3 ? 0x2000 : i < 8 ? 0x1000 : 0x3000 };
+		uint8_t flags[2] = { US_PC_USER | US_PC_EXACT, US_PC_SPACE };
+		assert_int_equal(us_writer_sample(w, &x, pc, flags, 2, NULL), 0);
+	}
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", NULL), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read(fd, NULL, &p, NULL), 0);
+	close(fd);
+	return p;
+}
+
+static void check_space(const struct us_profile *p, const char *function,
+			uint64_t samples, const char *file, const char *text)
+{
+	struct us_annotation *a = annotation_of(p, function);
+	assert_int_equal(a->self, samples);
+	assert_string_equal(a->file, file);
+	assert_string_equal(line_of(a, 5)->text, text);
+	us_annotation_free(a);
+}
+
+/* The page has the code of both. */
+static void check_page(const struct us_profile *p)
+{
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct us_json j = us_json_to(out);
+	us_json_object(&j, NULL);
+	assert_int_equal(us_html_code(&j, p, NULL), 0);
+	us_json_end(&j);
+	fclose(out);
+	const char *first = strstr(text, "work_one (work.c)");
+	const char *second = strstr(text, "work_one (other.c)");
+	assert_true(first && second && first < second);
+	assert_non_null(strstr(first, "\"self\":10,"));
+	assert_non_null(strstr(second, "\"self\":3,"));
+	free(text);
+}
+
+/* Programs that are linked at one address have their own samples and sources. */
+static void test_address_spaces(void **state)
+{
+	(void)state;
+	struct us_function *f = NULL;
+	size_t n;
+	build();
+	need("sed 's/x += 1/x += 3/' work.c >other.c && gcc -O1 -g -no-pie other.c -o "
+	     "second");
+	us_gva one = address_of("work_one");
+	need("nm prog | grep work_ >a && nm second | grep work_ >b && cmp a b");
+	struct us_profile *p = profile_of_spaces(one);
+	assert_int_equal(us_annotate_find(p, "work_one", &f, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(f[0].module, "prog");
+	assert_string_equal(f[1].module, "second");
+	assert_int_equal(us_annotate_samples(p, &f[0]), 10);
+	assert_int_equal(us_annotate_samples(p, &f[1]), 3);
+	free(f);
+	check_space(p, "work_one (prog)", 10, "work.c", "\tx += 1;");
+	check_space(p, "work_one (second)", 3, "other.c", "\tx += 3;");
+	check_space(p, "work_one (work.c)", 10, "work.c", "\tx += 1;");
+	check_space(p, "work_one (other.c)", 3, "other.c", "\tx += 3;");
+	check_page(p);
+	us_profile_free(p);
+}
+
 /* Only 64-bit code has addresses relative to rip. */
 static void check_is_64_bit(const char *how, bool want)
 {
@@ -263,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_without_source_there_are_lines),
 		cmocka_unit_test(test_another_image_is_refused),
 		cmocka_unit_test(test_packed_as_32_bit_file),
+		cmocka_unit_test(test_address_spaces),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
