@@ -29,6 +29,18 @@ static bool same_id(const struct us_module *a, const struct us_module *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_len);
 }
 
+static bool same_build(const struct us_module *a, const struct us_module *b)
+{
+	return same_id(a, b) || (a->code_hash && a->code_hash == b->code_hash);
+}
+
+/* Debug files have no code, and old recordings no hash: they do not tell. */
+static bool other_build(const struct us_module *a, const struct us_module *b)
+{
+	return (a->build_id_len && b->build_id_len && !same_id(a, b)) ||
+	       (a->code_hash && b->code_hash && a->code_hash != b->code_hash);
+}
+
 static void take_build_id(struct us_module *m, const struct us_elf_image *i)
 {
 	size_t len = 0;
@@ -114,9 +126,9 @@ static int place(struct us_profile *p, const struct us_elf_image *image,
 static void warn_of_given(struct us_profile *p, const struct us_module *m,
 			  const struct us_module *twin)
 {
-	if (twin && same_id(twin, m) && twin->match == US_MATCH_YES)
+	if (twin && same_build(twin, m) && twin->match == US_MATCH_YES)
 		return;
-	if (twin && same_id(twin, m) && twin->match == US_MATCH_NO &&
+	if (twin && same_build(twin, m) && twin->match == US_MATCH_NO &&
 	    twin->bias == m->bias)
 		us_profile_warn(p,
 				"%s (given by -e): its text was NOT that in the guest: "
@@ -130,16 +142,28 @@ static void warn_of_given(struct us_profile *p, const struct us_module *m,
 				m->path);
 }
 
-/* Does a given image replace a recorded one: the same build, else (how 1) the same
- * name, else (how 2) the same address? */
+/* What shows that a given image replaces a recorded one: the first of these that is
+ * true of any. */
+enum how {
+	BY_BUILD,
+	BY_NAME,
+	BY_SPAN, /* its text was linked at the same addresses, and may be the same */
+	BY_PLACE,
+	N_HOW,
+};
+
 static bool stands_for(const struct us_module *given, const struct us_module *r,
-		       int how)
+		       enum how how)
 {
 	switch (how) {
-	case 0:
-		return same_id(r, given);
-	case 1:
+	case BY_BUILD:
+		return same_build(r, given);
+	case BY_NAME:
 		return same_name(r, given);
+	case BY_SPAN:
+		return r->start - r->bias == given->start - given->bias &&
+		       r->end - r->bias == given->end - given->bias &&
+		       !other_build(r, given);
 	default:
 		return r->start < given->end && given->start < r->end;
 	}
@@ -148,8 +172,9 @@ static bool stands_for(const struct us_module *given, const struct us_module *r,
 /* What a given image takes over from the recorded ones that it replaces. */
 struct twins {
 	const struct us_module *best; /* NULL: it replaces none */
-	int how;		      /* the criterion of stands_for() that matched */
-	bool placed;		      /* it was put at their addresses */
+	enum how how;
+	bool moved;  /* it belongs at their addresses, ... */
+	bool placed; /* ... where it is now */
 };
 
 /* The replaced ones are not opened, and get no warnings. */
@@ -158,17 +183,20 @@ static int replace_twins(struct us_profile *p, const struct us_module *g, bool f
 			 struct twins *ret, struct us_err *e)
 {
 	int rc = 0;
-	*ret = (struct twins){ .how = -1 };
-	while (!ret->best && ++ret->how < 3)
+	*ret = (struct twins){ 0 };
+	for (; ret->how < N_HOW && !ret->best && !rc; ret->how++)
 		for (size_t i = 0; i < n_recorded && rc == 0; i++) {
 			struct us_profile_module *r = &p->modules.v[i];
 			bool piece = is_piece(image, &r->m);
-			if (!stands_for(g, &r->m, ret->how) || (piece && ret->how == 2))
+			if (!stands_for(g, &r->m, ret->how) ||
+			    (piece && ret->how == BY_PLACE) ||
+			    (fixed && ret->how == BY_SPAN))
 				continue;
 			if (!piece && (!ret->best || r->m.match == US_MATCH_YES))
 				ret->best = &r->m;
 			r->given = true;
-			if (fixed || ret->how == 2 || r->m.match == US_MATCH_NO)
+			ret->moved = !fixed && ret->how != BY_PLACE;
+			if (!ret->moved || r->m.match == US_MATCH_NO)
 				continue;
 			ret->placed = true;
 			rc = place(p, image, r, e);
@@ -189,14 +217,14 @@ static int place_given(struct us_profile *p, struct us_profile_module *given,
 	int rc = replace_twins(p, g, fixed, image, n_recorded, &t, e);
 	if (rc)
 		return rc;
-	if (!fixed && t.best && t.how < 2) {
+	if (t.best && t.moved) {
 		g->bias = t.best->bias;
 		g->start += g->bias;
 		g->end += g->bias;
 	}
 	warn_of_given(p, g, t.best);
 	if (t.best)
-		g->match = same_id(t.best, g) ? t.best->match : US_MATCH_UNKNOWN;
+		g->match = same_build(t.best, g) ? t.best->match : US_MATCH_UNKNOWN;
 	return t.placed ? 0 : place(p, image, given, e);
 }
 

@@ -45,16 +45,17 @@ static us_gva address_of(const char *elf, const char *symbol)
 	return found;
 }
 
-/* A recording with the image as it is now, and a sample in each of the two functions.
- * names: it holds theirs. */
-static int record(const char *elf, bool names)
+/* A recording with the image as it is now, at a bias, and a sample in each of the two
+ * functions, which symbols has.  names: it holds theirs. */
+static int record_at(uint64_t bias, const char *elf, const char *symbols, bool names)
 {
 	static struct us_images images;
 	struct us_err e;
 	struct us_writer *w;
 	struct us_module m;
 	struct us_record_stats s = { .elapsed_ns = 100 };
-	const us_gva pc[] = { address_of(elf, "first"), address_of(elf, "second") };
+	const us_gva pc[] = { address_of(symbols, "first") + bias,
+			      address_of(symbols, "second") + bias };
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	memset(&images, 0, sizeof(images));
 	assert_int_equal(us_writer_open(fd, &w, &e), 0);
@@ -63,6 +64,7 @@ static int record(const char *elf, bool names)
 	us_elf_image_text(images.v[0].elf, &images.v[0].text_start,
 			  &images.v[0].text_end);
 	images.place[0].match = US_MATCH_YES;
+	images.place[0].bias = bias;
 	us_images_module(&images, &images.place[0], 0, &m);
 	assert_int_equal(us_writer_module(w, &m, &e), 0);
 	for (unsigned i = 0; i < 2; i++) {
@@ -78,6 +80,11 @@ static int record(const char *elf, bool names)
 	us_writer_close(w);
 	us_elf_image_close(images.v[0].elf);
 	return fd;
+}
+
+static int record(const char *elf, bool names)
+{
+	return record_at(0, elf, elf, names);
 }
 
 /* How many functions have a name; with_lines: with a source file. */
@@ -106,13 +113,14 @@ static bool warns(const struct us_profile *p, const char *text)
 
 /* named, with_lines: how many of the two functions.  words: of a warning, or NULL:
  * there is none. */
-static void check(int fd, unsigned named, unsigned with_lines, const char *words)
+static void check_with(int fd, const struct us_profile_opts *o, unsigned named,
+		       unsigned with_lines, const char *words)
 {
 	struct us_profile *p;
 	struct us_err e = { 0 };
 	unsigned lines;
 	lseek(fd, 0, SEEK_SET);
-	if (us_profile_read(fd, NULL, &p, &e))
+	if (us_profile_read(fd, o, &p, &e))
 		fail_msg("%s", e.msg);
 	assert_int_equal(n_named(p, &lines), named);
 	assert_int_equal(lines, with_lines);
@@ -121,6 +129,11 @@ static void check(int fd, unsigned named, unsigned with_lines, const char *words
 	else
 		assert_false(warns(p, "/k"));
 	us_profile_free(p);
+}
+
+static void check(int fd, unsigned named, unsigned with_lines, const char *words)
+{
+	check_with(fd, NULL, named, with_lines, words);
 }
 
 static void the_same(void **state)
@@ -183,12 +196,44 @@ static void long_build_id(void **state)
 	close(fd);
 }
 
+static void check_given(int fd, const char *elf, unsigned named, const char *words)
+{
+	const char *path = in_work_dir(elf);
+	struct us_profile_opts o = { .images = &path, .n_image = 1 };
+	print_message("# -e %s\n", elf);
+	check_with(fd, &o, named, named, words);
+}
+
+/* What has the symbols has another name, and the image was moved. */
+static void given_for_a_stripped_one(void **state)
+{
+	(void)state;
+	static const uint64_t moved[] = { 0x10000000, 0x10 };
+	build("whole", NO_ID, "");
+	need("strip -o k whole && objcopy --only-keep-debug whole debug");
+	need("sed 's/+= 3/+= 4/' k.c >other.c && gcc -O1 -g -nostdlib -static -no-pie "
+	     "-fcf-protection=none " NO_ID " other.c -o other");
+	for (unsigned i = 0; i < 2; i++) {
+		int fd = record_at(moved[i], "k", "whole", false);
+		check_given(fd, "whole", 2, NULL);
+		check_given(fd, "debug", 2, "debug (given by -e) was not compared");
+		close(fd);
+	}
+	/* As large, at the same addresses, but with other code. */
+	int fd = record_at(moved[0], "k", "whole", false);
+	check_given(fd, "other", 0, "other (given by -e) was not compared");
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same),	    cmocka_unit_test(other_code),
-		cmocka_unit_test(another_build_id), cmocka_unit_test(gone),
+		cmocka_unit_test(the_same),
+		cmocka_unit_test(other_code),
+		cmocka_unit_test(another_build_id),
+		cmocka_unit_test(gone),
 		cmocka_unit_test(long_build_id),
+		cmocka_unit_test(given_for_a_stripped_one),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
