@@ -97,7 +97,7 @@ static void on_memory(struct qemu_plugin_insn *insn, us_vcpu_mem *cb,
 		      struct us_point *p)
 {
 	arm(insn);
-	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS,
+	qemu_plugin_register_vcpu_mem_cb(insn, cb, us_plugin_reads(),
 					 QEMU_PLUGIN_MEM_RW, p);
 }
 

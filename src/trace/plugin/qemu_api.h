@@ -5,7 +5,8 @@
  * 10.x and is compiled without QEMU's headers.
  *
  * Interface version 1 is QEMU up to 8.2; 2 is 9.0; 3 (9.1) copies the bytes of
- * instructions; 4 is 9.2 and 10.0.  What some versions lack is a weak symbol.
+ * instructions; 4 is 9.2 and 10.0; since 5 (10.1) registers can be read only in
+ * callbacks that were registered for that.  What some versions lack is a weak symbol.
  */
 #ifndef US_TRACE_QEMU_API_H
 #define US_TRACE_QEMU_API_H

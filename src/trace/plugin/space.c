@@ -6,19 +6,6 @@
 
 enum { ROOT, MODE };
 
-/* A block of code does not keep these registers elsewhere: they are valid in any
- * callback. */
-static struct us_track_memory by_registers(const struct us_tracker *t, uint64_t sp)
-{
-	const struct us_registers *r = &us_plugin.vcpu[t->number].space;
-	uint64_t root, mode;
-	(void)sp;
-	if (!us_register_read(r, ROOT, &root) || !us_register_read(r, MODE, &mode))
-		return (struct us_track_memory){ 0 };
-	return (struct us_track_memory){ .root = us_plugin.arch->program_root(root,
-									      mode) };
-}
-
 static struct us_track_memory by_access(const struct us_tracker *t, uint64_t sp)
 {
 	const struct us_plugin_vcpu *v = &us_plugin.vcpu[t->number];
@@ -31,6 +18,18 @@ static struct us_track_memory by_access(const struct us_tracker *t, uint64_t sp)
 	uint64_t gpa = qemu_plugin_hwaddr_phys_addr(at);
 	return (struct us_track_memory){ .page = gpa >> US_TRACK_PAGE_BITS
 								<< US_TRACK_PAGE_BITS };
+}
+
+/* A block of code does not keep these registers elsewhere: they are valid in any
+ * callback that may read them. */
+static struct us_track_memory by_registers(const struct us_tracker *t, uint64_t sp)
+{
+	const struct us_registers *r = &us_plugin.vcpu[t->number].space;
+	uint64_t root, mode;
+	if (!us_register_read(r, ROOT, &root) || !us_register_read(r, MODE, &mode))
+		return by_access(t, sp);
+	return (struct us_track_memory){ .root = us_plugin.arch->program_root(root,
+									      mode) };
 }
 
 void us_space_start(unsigned vcpu)

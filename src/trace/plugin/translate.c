@@ -386,14 +386,14 @@ static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
 void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
 		     const struct us_point *p)
 {
-	qemu_plugin_register_vcpu_insn_exec_cb(b->insn, cb, QEMU_PLUGIN_CB_NO_REGS,
+	qemu_plugin_register_vcpu_insn_exec_cb(b->insn, cb, us_plugin_reads(),
 					       (void *)(uintptr_t)p);
 }
 
 static void on_memory(const struct us_block *b, us_vcpu_mem *cb,
 		      const struct us_point *p)
 {
-	qemu_plugin_register_vcpu_mem_cb(b->insn, cb, QEMU_PLUGIN_CB_NO_REGS,
+	qemu_plugin_register_vcpu_mem_cb(b->insn, cb, us_plugin_reads(),
 					 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)p);
 }
 

@@ -61,6 +61,14 @@ void us_translate_init(void);
 /* Called by QEMU, with its own lock or in several threads at once. */
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
+/* For callbacks that read registers which QEMU always keeps in memory.  Since version 5
+ * they have to be registered for reading; before that this is not checked, and costs
+ * time. */
+static inline enum qemu_plugin_cb_flags us_plugin_reads(void)
+{
+	return us_plugin.api >= 5 ? QEMU_PLUGIN_CB_R_REGS : QEMU_PLUGIN_CB_NO_REGS;
+}
+
 static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 {
 	return &us_plugin.vcpu[i % US_COUNTS_MAX_VCPU];
