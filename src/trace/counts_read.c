@@ -91,10 +91,17 @@ void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s)
 	s->slide = slide_of(c, s);
 }
 
+struct us_counts_sums us_counts_sums_of(const struct us_counts *c)
+{
+	unsigned n = us_counts_started(c);
+	unsigned beyond = n > US_MAX_VCPUS ? n - US_MAX_VCPUS : 0;
+	return (struct us_counts_sums){ .n_vcpu = n - beyond, .n_beyond = beyond };
+}
+
 int us_counts_record(const struct us_counts *c, struct us_writer *w,
 		     struct us_counts_sums *ret, struct us_err *e)
 {
-	*ret = (struct us_counts_sums){ .n_vcpu = us_counts_started(c) };
+	*ret = us_counts_sums_of(c);
 	for (unsigned i = 0; i < ret->n_vcpu; i++) {
 		struct tree t = tree_of(c, i);
 		int r = write_tree(&t, i, w, ret, e);

@@ -11,7 +11,8 @@
 
 /* Sums of what was written. */
 struct us_counts_sums {
-	unsigned n_vcpu; /* vCPUs that were started */
+	unsigned n_vcpu;   /* vCPUs that were started, at most US_MAX_VCPUS */
+	unsigned n_beyond; /* further ones: what they did is left out */
 	uint64_t insns, calls;
 	uint64_t lost, too_deep, resets, interrupts;
 	uint64_t unnamed; /* instructions in code without names */
@@ -21,6 +22,8 @@ struct us_counts_sums {
 
 /* Was the executed code that of the images?  Decided by the functions' first bytes. */
 enum us_match us_counts_match(const struct us_counts *c);
+/* Begin sums, of the vCPUs that were started by now. */
+struct us_counts_sums us_counts_sums_of(const struct us_counts *c);
 /* Fill in the vCPUs' other values and the slide; insns and unnamed are set. */
 void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s);
 /* Write all vCPUs' trees at this moment. */

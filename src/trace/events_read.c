@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "vmm/plugin_counts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ static bool is_possible(const struct us_events_head *h, uint64_t size)
 {
 	return !memcmp(h->magic, US_EVENTS_MAGIC, sizeof(h->magic)) &&
 	       h->version == US_EVENTS_VERSION && h->n_vcpu &&
-	       h->n_vcpu <= US_MAX_VCPUS && h->n_record >= US_EVENTS_MIN_RECORD &&
+	       h->n_vcpu <= US_COUNTS_MAX_VCPU && h->n_record >= US_EVENTS_MIN_RECORD &&
 	       h->n_record <= US_EVENTS_MAX_RECORD &&
 	       !(h->n_record & (h->n_record - 1)) && h->size <= size &&
 	       h->function_offset >= sizeof(*h) &&
@@ -76,10 +77,16 @@ static struct us_events_vcpu *vcpu_of(const struct us_events_file *f, unsigned i
 	return (void *)((char *)f->map + f->head.vcpu_offset + i * f->head.vcpu_stride);
 }
 
-unsigned us_events_n_vcpu(const struct us_events_file *f)
+static unsigned started(const struct us_events_file *f)
 {
 	uint32_t n = __atomic_load_n(&f->map->n_seen, __ATOMIC_ACQUIRE);
 	return n < f->head.n_vcpu ? n : f->head.n_vcpu;
+}
+
+unsigned us_events_n_vcpu(const struct us_events_file *f)
+{
+	unsigned n = started(f);
+	return n < US_MAX_VCPUS ? n : US_MAX_VCPUS;
 }
 
 /* Writes the new functions.  Called after records are copied and before they are
@@ -156,6 +163,16 @@ static int take_vcpu(struct us_events_file *f, unsigned i,
 	return r;
 }
 
+/* A recording has no room for these vCPUs; they must not wait for a reader. */
+static void pass_over_rest(struct us_events_file *f)
+{
+	for (unsigned i = US_MAX_VCPUS; !f->beside && i < started(f); i++) {
+		struct us_events_vcpu *v = vcpu_of(f, i);
+		uint64_t written = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
+		__atomic_store_n(&v->read, written, __ATOMIC_RELEASE);
+	}
+}
+
 /* The open calls are no longer known: the plugin reports them again. */
 static void begin_anew(struct us_events_file *f)
 {
@@ -175,6 +192,7 @@ int us_events_take(struct us_events_file *f, const struct us_events_sink *sink,
 	int r = 0;
 	for (unsigned i = 0; i < us_events_n_vcpu(f) && !r; i++)
 		r = take_vcpu(f, i, sink, e);
+	pass_over_rest(f);
 	if (f->n_lost != lost)
 		begin_anew(f);
 	return r ? r : sink->until(sink->ctx, now > start ? now - start : 0, e);

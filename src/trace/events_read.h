@@ -54,7 +54,8 @@ US_MUST_CHECK int us_events_take(struct us_events_file *f,
 /* Write them to a recording. */
 US_MUST_CHECK int us_events_record(struct us_events_file *f, struct us_writer *w,
 				   struct us_err *e);
-unsigned us_events_n_vcpu(const struct us_events_file *f); /* that were started */
+/* vCPUs that were started, at most US_MAX_VCPUS: records of others are passed over. */
+unsigned us_events_n_vcpu(const struct us_events_file *f);
 /* How full the fullest ring is with unread records, from 0 to 1. */
 double us_events_fill(const struct us_events_file *f);
 /* Sign of life of a stream's reader; call it about every 100 ms. */

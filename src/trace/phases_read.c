@@ -312,7 +312,7 @@ int us_phases_record(struct us_phases *p, const struct us_counts *c, bool to_end
 		     struct us_counts_sums *ret, struct us_err *e)
 {
 	int r = 0;
-	*ret = (struct us_counts_sums){ .n_vcpu = us_counts_started(c) };
+	*ret = us_counts_sums_of(c);
 	for (unsigned i = 0; r == 0 && i < ret->n_vcpu; i++) {
 		struct tree end = { 0 };
 		bool ok = tree_of_end(c, i, &end);

@@ -174,6 +174,31 @@ static void files_that_lie(void **state)
 	assert_int_equal(read_file(f, 0, NULL), 0);
 }
 
+/* The first ones are recorded. */
+static void more_vcpus_than_a_recording_has(void **state)
+{
+	enum { N = US_MAX_VCPUS + 1 };
+	struct file *f = *state;
+	const off_t last = US_COUNTS_PAGE + (N - 1) * 2 * US_COUNTS_PAGE;
+	const struct us_counts_vcpu v = { .insns = 1000, .n_node = 1 };
+	struct us_profile *p;
+	struct us_counts c;
+	struct us_err e;
+	int fd = open(f->path, O_RDWR | O_CLOEXEC);
+	head(f)->n_vcpu = head(f)->n_seen = N;
+	head(f)->size = (uint64_t)last + 2 * US_COUNTS_PAGE;
+	assert_int_equal(ftruncate(fd, (off_t)head(f)->size), 0);
+	assert_int_equal(pwrite(fd, &v, sizeof(v), last), sizeof(v));
+	close(fd);
+	assert_int_equal(read_file(f, 0, &p), 0);
+	assert_int_equal(us_profile_summary(p)->running, 401);
+	us_profile_free(p);
+	assert_int_equal(us_counts_open(f->path, &c, &e), 0);
+	assert_int_equal(us_counts_sums_of(&c).n_vcpu, US_MAX_VCPUS);
+	assert_int_equal(us_counts_sums_of(&c).n_beyond, 1);
+	us_counts_close(&c);
+}
+
 /* Any bytes in a tree give a profile, or an error. */
 static void trees_that_lie(void **state)
 {
@@ -198,6 +223,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_profile, start, stop),
 		cmocka_unit_test_setup_teardown(files_that_lie, start, stop),
 		cmocka_unit_test_setup_teardown(trees_that_lie, start, stop),
+		cmocka_unit_test_setup_teardown(more_vcpus_than_a_recording_has, start,
+						stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ struct both {
 	struct us_err e;
 };
 
-static void start(struct both *b, bool stream)
+static void start_vcpus(struct both *b, bool stream, uint32_t n, uint32_t n_started)
 {
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	strcpy(b->path, "/tmp/uniscope-events-XXXXXX");
@@ -33,12 +33,17 @@ static void start(struct both *b, bool stream)
 	o.path = b->path;
 	o.n_record = RECORDS;
 	o.stream = stream;
-	assert_int_equal(us_event_file_make(&o, 1, &b->head, &size), 0);
+	assert_int_equal(us_event_file_make(&o, n, &b->head, &size), 0);
 	assert_int_equal(size, b->head->size);
 	us_event_file_vcpu(b->head, &o, 0, &b->events);
-	us_event_file_started(b->head, 0);
+	us_event_file_started(b->head, n_started - 1);
 	assert_int_equal(us_events_open(b->path, &b->file, &b->e), 0);
 	assert_int_equal(us_writer_open(fd, &b->w, &b->e), 0);
+}
+
+static void start(struct both *b, bool stream)
+{
+	start_vcpus(b, stream, 1, 1);
 }
 
 static void end(struct both *b)
@@ -168,6 +173,35 @@ static void one_reads_beside(void **state)
 	end(&b);
 }
 
+/* A machine to which vCPUs could be added, but were not. */
+static void few_of_many_vcpus_are_read(void **state)
+{
+	struct both b = { 0 };
+	(void)state;
+	start_vcpus(&b, true, 2 * US_MAX_VCPUS, 4);
+	assert_int_equal(us_events_n_vcpu(&b.file), 4);
+	write_some(&b, 10);
+	read_all(&b);
+	assert_int_equal(b.file.n_event, 10);
+	end(&b);
+}
+
+/* They are not recorded, but do not wait for ever, either. */
+static void vcpus_beyond_do_not_wait(void **state)
+{
+	struct both b = { 0 };
+	const struct us_event_options o = US_EVENT_OPTIONS_DEFAULT;
+	(void)state;
+	start_vcpus(&b, true, US_MAX_VCPUS + 1, US_MAX_VCPUS + 1);
+	assert_int_equal(us_events_n_vcpu(&b.file), US_MAX_VCPUS);
+	us_event_file_vcpu(b.head, &o, US_MAX_VCPUS, &b.events);
+	write_some(&b, RECORDS);
+	read_all(&b);
+	assert_int_equal(b.file.n_event, 0);
+	assert_int_equal(b.events.vcpu->read, RECORDS);
+	end(&b);
+}
+
 /* A reader is not to take it for a file. */
 static void what_has_no_room_leaves_nothing(void **state)
 {
@@ -192,6 +226,8 @@ int main(void)
 		cmocka_unit_test(a_stream_waits),
 		cmocka_unit_test(a_stream_does_not_wait_for_the_dead),
 		cmocka_unit_test(one_reads_beside),
+		cmocka_unit_test(few_of_many_vcpus_are_read),
+		cmocka_unit_test(vcpus_beyond_do_not_wait),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -267,6 +267,11 @@ void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...
 void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 				const struct us_counts_sums *s)
 {
+	if (s->n_beyond)
+		us_plugin_caution(text,
+				  "%u more vCPUs are left out: uniscope supports %d at "
+				  "most",
+				  s->n_beyond, US_MAX_VCPUS);
 	if (s->lost)
 		us_plugin_caution(text,
 				  "%" PRIu64

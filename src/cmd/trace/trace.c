@@ -217,7 +217,7 @@ static int write_counts(struct tracing *t, enum us_match *ret_match, struct us_e
 		return r;
 	*ret_match = us_counts_match(&c);
 	if (t->set->syscalls.alone) /* nothing was counted */
-		t->sums.n_vcpu = us_events_n_vcpu(&t->file);
+		t->sums = us_counts_sums_of(&c);
 	else
 		r = us_counts_record(&c, t->writer, &t->sums, e);
 	us_counts_close(&c);
