@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STORE_LIB   "libxenstore.so.4"
 #define MAX_DOMAINS 32768 /* numbers from 0x7ff0 on are Xen's own */
+
+/* Up to Xen 4.15 it was .so.3.0, of which the part used here is the same. */
+static const char *const store_libs[] = { "libxenstore.so.4", "libxenstore.so.3.0" };
 
 /* libxenstore, as far as it is used (xenstore.h of libxen-dev). */
 struct store {
@@ -25,18 +27,22 @@ struct store {
 			    unsigned *n);
 };
 
-static void store_open(struct store *s)
+/* NULL, or why there are no names. */
+static const char *store_open(struct store *s)
 {
+	void *lib = NULL;
 	memset(s, 0, sizeof(*s));
-	void *lib = dlopen(STORE_LIB, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; !lib && i < sizeof(store_libs) / sizeof(*store_libs); i++)
+		lib = dlopen(store_libs[i], RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
-		return;
+		return "there is no libxenstore";
 	*(void **)&s->open = dlsym(lib, "xs_open");
 	*(void **)&s->close = dlsym(lib, "xs_close");
 	*(void **)&s->read = dlsym(lib, "xs_read");
 	*(void **)&s->directory = dlsym(lib, "xs_directory");
 	if (s->open && s->close && s->read && s->directory)
 		s->handle = s->open(0);
+	return s->handle ? NULL : "xenstore does not answer";
 }
 
 static void store_close(struct store *s)
@@ -105,7 +111,7 @@ int us_xen_list_scan(struct us_xen_list *ret, struct us_err *e)
 	if (r < 0)
 		return r;
 	struct store s;
-	store_open(&s);
+	ret->nameless = store_open(&s);
 	unsigned n = 0;
 	_cleanup_free_ char **names =
 		s.handle ? s.directory(s.handle, 0, "/local/domain", &n) : NULL;
@@ -146,6 +152,26 @@ static void name_all(const struct us_xen_list *l, char *text, size_t size)
 	}
 }
 
+/* It may be there, with this name. */
+static int fail_nameless(const struct us_xen_list *l, const char *text, const char *all,
+			 struct us_err *e)
+{
+	char printable[64];
+	us_fail(e, -ENOENT,
+		"find the domain xen:%s: %s, which has the domains' names; there are: "
+		"%s",
+		us_printable(printable, sizeof(printable), text), l->nameless,
+		all[0] ? all : "only dom0");
+	us_hint(e, "apt install libxenstore4 (Debian 11: libxenstore3.0), or give the "
+		   "domain's number, as xl list shows it: xen:NUMBER");
+	return -ENOENT;
+}
+
+static bool is_number(const char *text)
+{
+	return text[strspn(text, "0123456789")] == '\0';
+}
+
 static int fail_none(const struct us_xen_list *l, const char *text, const char *all,
 		     struct us_err *e)
 {
@@ -175,6 +201,8 @@ int us_xen_select(const struct us_xen_list *l, const char *text,
 				       printable, all);
 		found = &l->v[i];
 	}
+	if (!found && l->nameless && !is_number(text))
+		return fail_nameless(l, text, all, e);
 	if (!found)
 		return fail_none(l, text, all, e);
 	*ret = *found;
