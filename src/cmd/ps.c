@@ -217,9 +217,10 @@ static void print_domain(const struct us_xen_guest *g)
 	const struct us_xen_domain *d = &g->domain;
 	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
 	snprintf(row, sizeof(row), "%7u %-16s %-18s %-5s %5u %7s  ", d->id, name,
-		 d->dying || d->shut_down ? "xen, has ended"
-		 : d->paused		  ? "xen, paused"
-					  : "xen",
+		 us_xen_has_ended(d) ? "xen, has ended"
+		 : d->shut_down	     ? "xen, suspended"
+		 : d->paused	     ? "xen, paused"
+				     : "xen",
 		 us_xen_kind_name(d->kind), d->n_vcpu,
 		 memory_text(d->memory, memory, sizeof(memory)));
 	print_row(row, g->kernel);
@@ -241,7 +242,7 @@ static void json_domain(struct us_json *j, const struct us_xen_guest *g)
 	us_json_u64(j, "memory_bytes", d->memory);
 	us_json_str(j, "kernel", g->kernel[0] ? g->kernel : NULL);
 	us_json_bool(j, "paused", d->paused);
-	us_json_bool(j, "ended", d->dying || d->shut_down);
+	us_json_bool(j, "ended", us_xen_has_ended(d));
 	us_json_u64(j, "n_vcpu", d->n_vcpu);
 	us_json_end(j);
 }

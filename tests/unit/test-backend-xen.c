@@ -513,6 +513,36 @@ static void the_end_of_a_domain_is_told(void **state)
 	}
 }
 
+/* Two vCPUs for a while.  The first samples may still be as before. */
+static void pass_as(struct us_backend *b, enum us_vcpu_state state)
+{
+	struct us_capture c;
+	for (unsigned i = 0; i < 20; i++) {
+		take(b, &c);
+		assert_true(i < 4 || c.state == state);
+		b->ops->release(b, &c);
+	}
+}
+
+/* A checkpoint: the domain suspends itself, is saved, and goes on. */
+static void a_suspended_domain_goes_on(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(2, 2000);
+	pass_as(b, US_VCPU_GUEST);
+	fake_xen->domain.shut_down = true;
+	fake_xen->domain.reason = US_XEN_SUSPENDED;
+	pass_as(b, US_VCPU_OFF);
+	int n_pause = atomic_load(&fake_xen->n_pause);
+	pass_as(b, US_VCPU_OFF);
+	assert_int_equal(atomic_load(&fake_xen->n_pause), n_pause);
+	fake_xen->domain.shut_down = false;
+	pass_as(b, US_VCPU_GUEST);
+	assert_int_equal(atomic_load(&fake_xen->paused), 0);
+	assert_int_equal(atomic_load(&fake_xen->n_strange), 0);
+	close_it(b);
+}
+
 static void a_paused_domain_stays_paused(void **state)
 {
 	(void)state;
@@ -697,6 +727,7 @@ int main(int argc, char **argv)
 		TEST(bad_frame_pointers_end_the_stack),
 		TEST(registers_that_cannot_be_read_are_no_loss),
 		TEST(the_end_of_a_domain_is_told),
+		TEST(a_suspended_domain_goes_on),
 		TEST(a_paused_domain_stays_paused),
 		TEST(pauses_nest),
 		TEST(close_lets_go),

@@ -152,6 +152,12 @@ static void unpause_domain(struct xen *b)
 		failed(b, r, gone_or(r, "Xen does not resume the domain"));
 }
 
+/* No vCPU runs, whatever Xen says about each. */
+static bool stands(const struct us_xen_domain *d)
+{
+	return d->paused || d->shut_down;
+}
+
 /* Has it ended? */
 static int check_domain(struct xen *b, const struct us_xen_sample *l)
 {
@@ -161,7 +167,7 @@ static int check_domain(struct xen *b, const struct us_xen_sample *l)
 		return failed(b, l->domain_code,
 			      gone_or(l->domain_code, "Xen does not report its state"));
 	b->domain = l->domain;
-	if (b->domain.dying || b->domain.shut_down)
+	if (us_xen_has_ended(&b->domain))
 		return failed(b, -ESRCH,
 			      b->domain.dying ? "it is being destroyed"
 					      : "it has shut down or crashed");
@@ -212,7 +218,7 @@ static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
 /* What a vCPU did when the sample was due, from what Xen says about it. */
 static uint8_t state_of(const struct xen *b, unsigned vcpu, const struct us_xen_vcpu *v)
 {
-	if (!v->online || b->domain.paused)
+	if (!v->online || stands(&b->domain))
 		return US_VCPU_OFF;
 	if (v->blocked)
 		return US_VCPU_HALTED;
@@ -316,11 +322,11 @@ static void resume(struct xen *b)
 	b->resumed = true;
 }
 
-/* Pause the domain if a vCPU has to be read.  If its owner has paused it, that is
- * enough; then no pause of ours is left behind if we are killed. */
+/* Pause the domain if a vCPU has to be read.  If its owner has paused it, or it is
+ * suspended, that is enough; then no pause of ours is left behind if we are killed. */
 static int pause_now(struct xen *b)
 {
-	if (!b->n_live || b->held || b->domain.paused)
+	if (!b->n_live || b->held || stands(&b->domain))
 		return 0;
 	b->asked_ns = us_now_ns();
 	b->sample.state = false;

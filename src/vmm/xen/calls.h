@@ -39,12 +39,20 @@ struct us_xen_domain {
 	uint32_t id;
 	uint8_t kind; /* enum us_xen_kind */
 	bool dying;
-	bool shut_down; /* the guest has ended, or crashed */
+	bool shut_down; /* the guest has ended, crashed, or suspended itself */
 	bool paused;	/* by a toolstack, or by us */
-	uint8_t reason; /* of the shutdown: SHUTDOWN_* of Xen's sched.h */
+	/* Of the shutdown: SHUTDOWN_* of Xen's sched.h.  A suspended domain may go on:
+	 * after a checkpoint (xl save -c, Remus) under the same number. */
+	uint8_t reason;
+#define US_XEN_SUSPENDED 2
 	unsigned n_vcpu;
 	uint64_t memory; /* bytes */
 };
+
+static inline bool us_xen_has_ended(const struct us_xen_domain *d)
+{
+	return d->dying || (d->shut_down && d->reason != US_XEN_SUSPENDED);
+}
 
 struct us_xen_vcpu {
 	bool online;
