@@ -87,6 +87,57 @@ static void lines_of_proc(void **state)
 	assert_int_equal(us_kvm_fd_of_run("16 0xffffffffffffffff 0xae80"), -1);
 }
 
+/* One that sleeps in the kernel, where ptrace does not stop it: its child has not yet
+ * called execve(). */
+static pid_t start_deaf(int *ret_end)
+{
+	int end[2];
+	assert_int_equal(pipe(end), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		char c;
+		close(end[1]);
+		if (!vfork()) /* NOLINT: that the parent waits is the point */
+			_exit((int)syscall(SYS_read, end[0], &c, 1));
+		for (;;)
+			pause();
+	}
+	close(end[0]);
+	*ret_end = end[1];
+	usleep(200000); /* until it is there */
+	return pid;
+}
+
+static void a_thread_that_does_not_stop_is_left(void **state)
+{
+	(void)state;
+	static struct kvm_run run;
+	struct us_kvm_vcpu v = {
+		.run = &run,
+		.thread = { .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1 },
+	};
+	int end;
+	v.tid = start_deaf(&end);
+	us_kvm_patience_open(&v.patience);
+	uint64_t begun = us_now_ns();
+	alarm(60); /* it used to wait for ever */
+	assert_int_equal(us_kvm_vcpu_stop(&v), -EINTR);
+	alarm(0);
+	assert_in_range(us_now_ns() - begun, 150 * US_NS_PER_MS, 50 * US_NS_PER_SEC);
+	assert_int_equal(v.hold, US_KVM_ASKED);
+	us_kvm_vcpu_settle(&v);
+	assert_int_equal(v.hold, US_KVM_ASKED);
+	close(end); /* it stops now, and goes on */
+	for (int i = 0; v.hold != US_KVM_FREE && i < 10000; i++) {
+		us_kvm_vcpu_settle(&v);
+		usleep(1000);
+	}
+	assert_int_equal(v.hold, US_KVM_FREE);
+	us_kvm_patience_close(&v.patience);
+	kill(v.tid, SIGKILL);
+	waitpid(v.tid, NULL, 0);
+}
+
 /* A mini VMM and the vCPU of it that we look at. */
 struct rig {
 	struct mini_vmm vmm;
@@ -503,6 +554,7 @@ int main(void)
 		cmocka_unit_test(long_mode_registers),
 		cmocka_unit_test(real_mode_registers),
 		cmocka_unit_test(lines_of_proc),
+		cmocka_unit_test(a_thread_that_does_not_stop_is_left),
 		cmocka_unit_test(a_spinning_guest_is_seen_spinning),
 		cmocka_unit_test(exits_for_the_vmm_are_told_apart),
 		cmocka_unit_test(a_halted_guest_is_left_alone),

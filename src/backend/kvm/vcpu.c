@@ -16,7 +16,7 @@
 
 #define PAGE	     4096
 #define WANTED	     (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
-#define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, after a signal for us */
+#define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, after a signal */
 #define LONG_STOP_NS (100 * US_NS_PER_US) /* worth asking what it waited for */
 #define REAP_NS	     US_NS_PER_SEC
 #define POLL_NS	     (100 * US_NS_PER_US)
@@ -107,6 +107,7 @@ int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		.tid = which->tid,
 		.thread = { .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1 },
 	};
+	us_kvm_patience_open(&v->patience);
 	int r = open_parts(v, pidfd, pid, which, e);
 	if (r < 0)
 		us_kvm_vcpu_close(v);
@@ -135,6 +136,7 @@ void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 		us_kvm_thread_close(&v->thread);
 	}
 	free(v->old);
+	us_kvm_patience_close(&v->patience);
 	memset(v, 0, sizeof(*v));
 }
 
@@ -252,8 +254,8 @@ static int wait_for_stop(struct us_kvm_vcpu *v)
 			v->hold = US_KVM_FREE;
 			return -ESRCH;
 		}
-		/* A signal asks us to end.  Wait for the thread, so that it does not
-		 * stop after we are gone, but not forever. */
+		/* A signal asks us to end, or it takes long.  Wait for the thread, so
+		 * that it does not stop after we are gone, but not forever. */
 		if (!give_up_ns)
 			give_up_ns = us_now_ns() + PATIENCE_NS;
 		else if (us_now_ns() > give_up_ns)
@@ -291,12 +293,15 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): once rflags is not
 	 * 0 any more, KVM has stored new registers. */
 	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
+	us_kvm_patience_begin(&v->patience);
 	v->asked_ns = us_now_ns();
-	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {
+	int r = -ESRCH;
+	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL))
 		reap(v);
-		return -ESRCH;
-	}
-	return wait_for_stop(v);
+	else
+		r = wait_for_stop(v);
+	us_kvm_patience_end(&v->patience);
+	return r;
 }
 
 void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)

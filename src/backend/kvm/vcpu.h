@@ -16,6 +16,7 @@
 #define US_BACKEND_KVM_VCPU_H
 
 #include "backend/backend.h"
+#include "backend/kvm/patience.h"
 #include "backend/kvm/thread.h"
 
 #include <linux/kvm.h>
@@ -29,6 +30,7 @@ enum us_kvm_hold {
 struct us_kvm_vcpu {
 	pid_t tid; /* 0: no thread is known to run it; then only its page is read */
 	struct us_kvm_thread thread;
+	struct us_kvm_patience patience;
 	struct kvm_run *run;	   /* shared with KVM and the VMM */
 	uint32_t old_valid;	   /* kvm_valid_regs as we found it */
 	struct kvm_sync_regs *old; /* the register copy as we found it */
@@ -48,8 +50,8 @@ struct us_kvm_vcpu {
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
 };
 
-/* Map the page of a vCPU of the process behind pidfd.  On failure nothing is left to
- * close. */
+/* Map the page of a vCPU of the process behind pidfd, in the thread that stops it.  On
+ * failure nothing is left to close. */
 US_MUST_CHECK int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 				   const struct us_vcpu *which, struct us_err *e);
 /* Detaches from the thread and restores the page.  Accepts zeroed memory. */
@@ -75,8 +77,8 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
 				   enum us_vcpu_state *ret_state);
 
 /*
- * Hot path: stop the thread.  0: it is stopped; -EINTR: a signal came for us, and it
- * did not stop within a tenth of a second after that: call us_kvm_vcpu_settle() later;
+ * Hot path: stop the thread.  0: it is stopped; -EINTR: it did not stop within a tenth
+ * of a second after a signal for us, or within two: call us_kvm_vcpu_settle() later;
  * -ESRCH: it has ended; -EPERM: another tracer has it.
  */
 int us_kvm_vcpu_stop(struct us_kvm_vcpu *v);
