@@ -87,6 +87,25 @@ static void lines_of_proc(void **state)
 	assert_int_equal(us_kvm_fd_of_run("16 0xffffffffffffffff 0xae80"), -1);
 }
 
+/* A guest that runs a guest of its own: those registers are not this guest's. */
+static void registers_of_a_nested_guest_are_not_taken(void **state)
+{
+	(void)state;
+	static struct kvm_run run = { .exit_reason = KVM_EXIT_INTR };
+	struct us_kvm_vcpu v = { .run = &run };
+	for (int nested = 0; nested < 2; nested++) {
+		struct us_regs regs = { 0 };
+		bool have;
+		run.flags = nested ? 1 << 2 /* KVM_RUN_X86_GUEST_MODE */ : 0;
+		run.s.regs.regs.rflags = 2;
+		run.s.regs.regs.rip = 0x1234;
+		assert_int_equal(us_kvm_vcpu_read(&v, &regs, &have), US_VCPU_GUEST);
+		assert_int_equal(have, !nested);
+		assert_int_equal(v.nested, nested);
+		assert_int_equal(regs.pc, nested ? 0 : 0x1234);
+	}
+}
+
 /* One that sleeps in the kernel, where ptrace does not stop it: its child has not yet
  * called execve(). */
 static pid_t start_deaf(int *ret_end)
@@ -554,6 +573,7 @@ int main(void)
 		cmocka_unit_test(long_mode_registers),
 		cmocka_unit_test(real_mode_registers),
 		cmocka_unit_test(lines_of_proc),
+		cmocka_unit_test(registers_of_a_nested_guest_are_not_taken),
 		cmocka_unit_test(a_thread_that_does_not_stop_is_left),
 		cmocka_unit_test(a_spinning_guest_is_seen_spinning),
 		cmocka_unit_test(exits_for_the_vmm_are_told_apart),

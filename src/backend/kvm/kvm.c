@@ -362,7 +362,7 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	c->t_ns = v->asked_ns;
 	if (c->state == US_VCPU_READY)
 		c->weight = us_pacer_samples_in(&k->pacer, slot, v->waited_ns);
-	if (!have && c->state != US_VCPU_OFF)
+	if (!have && !v->nested && c->state != US_VCPU_OFF)
 		r = stopped_without_registers(k);
 	else if (have)
 		k->blind = 0;

@@ -21,6 +21,10 @@
 #define REAP_NS	     US_NS_PER_SEC
 #define POLL_NS	     (100 * US_NS_PER_US)
 
+#ifndef KVM_RUN_X86_GUEST_MODE /* since Linux 6.11 */
+#define KVM_RUN_X86_GUEST_MODE (1 << 2)
+#endif
+
 _Static_assert(sizeof(struct kvm_run) <= PAGE, "kvm_run must lie in the first page");
 
 /*
@@ -333,7 +337,8 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 	bool fresh = __atomic_load_n(&v->run->s.regs.regs.rflags, __ATOMIC_SEQ_CST);
 	v->seen |= fresh;
 	v->matched &= fresh; /* else another thread may run it by now */
-	*ret_regs = v->seen && !v->group_stop;
+	v->nested = v->run->flags & KVM_RUN_X86_GUEST_MODE;
+	*ret_regs = v->seen && !v->group_stop && !v->nested;
 	if (*ret_regs)
 		us_kvm_regs(&v->run->s.regs.regs, &v->run->s.regs.sregs, regs);
 	/* Another uniscope may have switched them off when it detached. */

@@ -42,6 +42,7 @@ struct us_kvm_vcpu {
 	uint64_t asleep_ns;  /* CPU time of the thread, if asleep at the last sample; or
 				0 */
 	uint8_t hold;	     /* enum us_kvm_hold */
+	bool nested;	     /* when last read, it ran a guest of its own */
 	bool group_stop;     /* stopped because its owner stopped the VMM */
 	int signal;	     /* a signal that came before the stop: to be passed on */
 	uint64_t asked_ns;   /* when it was asked to stop */
@@ -98,7 +99,9 @@ uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v);
  * - US_VCPU_EXIT: it had left the guest already, for the VMM to do something.  The
  *   registers are those of that exit.
  *
- * *ret_regs is false if there are none (KVM has not stored any yet).
+ * *ret_regs is false if there are none: KVM has not stored any yet; or v->nested: they
+ * are those of a guest that runs in this guest, which the kernel tells since
+ * Linux 6.11.
  */
 enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 				    bool *ret_regs);
