@@ -356,6 +356,25 @@ static int read_samples(struct booting *b, struct us_err *e)
 
 /* ---- What breakpoints show ---- */
 
+static bool is_late(const struct booting *b)
+{
+	return us_now_ns() - b->start_ns >= b->how->timeout_ns;
+}
+
+/* The guest stands still until then: it is not to miss anything.  false: it is no use
+ * to wait for the sampler any more; the caller finds out why. */
+static bool wait_for_sampler(struct booting *b, int *ret, struct us_err *e)
+{
+	while (*ret == 0 && !b->sampling && b->how->sampler) {
+		*ret = begin_sampler(b, e);
+		if (*ret == 0 && !b->sampling &&
+		    (us_launch_ended(b->launch, NULL) || b->how->stopped() ||
+		     is_late(b)))
+			return false;
+	}
+	return true;
+}
+
 static int connect_stub(struct booting *b, struct us_err *e)
 {
 	int r = us_boot_breakpoints_open(b->how->stub, &b->stub, e);
@@ -363,11 +382,8 @@ static int connect_stub(struct booting *b, struct us_err *e)
 		return r == -EAGAIN ? 0 : r;
 	if (b->how->ways & US_BOOT_BY_BREAKPOINTS)
 		r = us_boot_breakpoints_set(b->stub, b->plan, e);
-	while (r == 0 && !b->sampling && b->how->sampler) {
-		r = begin_sampler(b, e);
-		if (r == 0 && !b->sampling && us_launch_ended(b->launch, NULL))
-			return 0;
-	}
+	if (!wait_for_sampler(b, &r, e))
+		return 0;
 	if (r == 0)
 		r = us_boot_breakpoints_go(b->stub, e);
 	if (r < 0)
@@ -501,7 +517,7 @@ static bool is_over(struct booting *b)
 	if (b->run->whole &&
 	    (has_passed(b, false) || now - b->done_ns >= b->how->linger_ns))
 		return true;
-	return now - b->start_ns >= b->how->timeout_ns;
+	return is_late(b);
 }
 
 static void tell_done(const struct booting *b)
