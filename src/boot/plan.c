@@ -86,6 +86,28 @@ static void try_name(void *ctx, const char *name)
 	s->near.best = s->best;
 }
 
+static bool code_of(const struct us_elf_image *i, uint64_t linked,
+		    uint8_t ret[static US_WATCH_CODE])
+{
+	size_t n = 0;
+	const uint8_t *code = us_boot_code_at(us_elf_image_file(i), linked, &n);
+	if (!code || n < US_WATCH_CODE)
+		return false;
+	memcpy(ret, code, US_WATCH_CODE);
+	return true;
+}
+
+static void add_address(struct us_boot_point *x, uint64_t address,
+			const struct us_elf_image *i, uint64_t bias)
+{
+	size_t k = x->n_address;
+	if (k == US_BOOT_MAX_ENTRY)
+		return;
+	x->address[k] = address;
+	x->has_expected[k] = code_of(i, address - bias, x->expected[k]);
+	x->n_address++;
+}
+
 static void look_at(void *ctx, const struct us_function *f)
 {
 	struct search *s = ctx;
@@ -93,8 +115,7 @@ static void look_at(void *ctx, const struct us_function *f)
 	const char *name = us_demangle(f->raw, US_NAME_SHORT, text, sizeof(text));
 	struct us_boot_point *x = s->point;
 	if (is_it(s, f->raw) || (name && is_it(s, name))) {
-		if (x->n_address < US_BOOT_MAX_ENTRY)
-			x->address[x->n_address++] = f->start;
+		add_address(x, f->start, f->image, f->bias);
 		if (!s->image) {
 			s->image = f->image;
 			s->bias = f->bias;
@@ -111,17 +132,6 @@ struct alike {
 	const struct us_boot_point *point;
 	bool found; /* another function is the same, as far as compared */
 };
-
-static bool code_of(const struct us_elf_image *i, uint64_t linked,
-		    uint8_t ret[static US_WATCH_CODE])
-{
-	size_t n = 0;
-	const uint8_t *code = us_boot_code_at(us_elf_image_file(i), linked, &n);
-	if (!code || n < US_WATCH_CODE)
-		return false;
-	memcpy(ret, code, US_WATCH_CODE);
-	return true;
-}
 
 static void look_for_alike(void *ctx, const struct us_function *f)
 {
@@ -280,13 +290,16 @@ static int add_text(struct us_boot_plan *p, const char *until, struct us_err *e)
 static void add_entry(struct us_boot_plan *p, const struct us_boot_names *n)
 {
 	struct us_boot_point *x = add(p, US_BOOT_SECTOR, "boot sector");
+	uint64_t entry[US_BOOT_MAX_ENTRY];
+	size_t n_entry = 0;
 	x->address[x->n_address++] = BOOT_SECTOR;
 	x = add(p, US_BOOT_ENTRY, "kernel entry");
 	if (n->linux_kernel)
 		x->address[x->n_address++] = us_boot_linux_entry(n->linux_kernel);
 	else if (n->kernel)
-		x->n_address = us_boot_entries(us_elf_image_file(n->kernel),
-					       x->address);
+		n_entry = us_boot_entries(us_elf_image_file(n->kernel), entry);
+	for (size_t k = 0; k < n_entry; k++)
+		add_address(x, entry[k], n->kernel, 0);
 	if (!x->n_address)
 		p->n--;
 	else if (n->kernel && !n->linux_kernel)

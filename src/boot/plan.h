@@ -40,6 +40,9 @@ struct us_boot_point {
 	char name[US_BOOT_NAME];
 	uint64_t address[US_BOOT_MAX_ENTRY]; /* of its instruction: one of these */
 	size_t n_address;
+	/* The image's code at each of them; has_expected: it is known. */
+	uint8_t expected[US_BOOT_MAX_ENTRY][US_WATCH_CODE];
+	bool has_expected[US_BOOT_MAX_ENTRY];
 	/* Not 0: the kernel chooses a random address, in steps of this many bytes.
 	 * code: the function's first bytes. */
 	uint32_t period;

@@ -151,6 +151,16 @@ static void watch_code(struct booting *b, size_t point, uint64_t address,
 	memcpy(w->code, b->plan->point[point].code, sizeof(w->code));
 }
 
+static void watch_exactly(struct booting *b, size_t point, size_t k)
+{
+	const struct us_boot_point *p = &b->plan->point[point];
+	struct us_boot_watch *w = watch(b, point, US_WATCH_INSN, p->address[k],
+					US_WATCH_AT_ONCE);
+	w->exact = p->has_expected[k];
+	w->unequal = US_WATCH_CODE / 2;
+	memcpy(w->code, p->expected[k], sizeof(w->code));
+}
+
 static void watch_addresses(struct booting *b, size_t point)
 {
 	const struct us_boot_point *p = &b->plan->point[point];
@@ -159,7 +169,7 @@ static void watch_addresses(struct booting *b, size_t point)
 			watch_code(b, point, p->address[k], p->period,
 				   US_WATCH_CODE / 2);
 		else
-			watch(b, point, US_WATCH_INSN, p->address[k], US_WATCH_AT_ONCE);
+			watch_exactly(b, point, k);
 	if (p->anywhere && p->n_address)
 		watch_code(b, point, p->address[0], PAGE, 0);
 }

@@ -11,14 +11,14 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	  "USBOOT05" /* 8 bytes, no NUL */
+#define US_BOOT_MAGIC	  "USBOOT06" /* 8 bytes, no NUL */
 #define US_MAX_WATCH	  64U
 #define US_WATCH_AT_ONCE  UINT32_MAX
 #define US_MAX_BOOT_POINT 24U
 #define US_MAX_USE	  512U
 #define US_USE_UNKNOWN	  UINT64_MAX
 #define US_WATCH_CODE	  16U	/* bytes of code that are compared */
-#define US_WATCH_LEAST	  4U	/* a block with fewer never matches */
+#define US_WATCH_LEAST	  4U	/* of a block, for a kernel that moves */
 #define US_MAX_CALLED	  256U	/* targets of calls and jumps */
 #define US_MAX_FOLLOWED	  8192U /* blocks of code that are followed for them */
 
@@ -37,14 +37,15 @@ struct us_boot_watch {
 	 * time. */
 	uint32_t after;
 	/*
-	 * 0: at exactly this address.  Else a power of two, for a kernel that may be at
-	 * any address: it is moved by a multiple of this, and has this code there.  Up
-	 * to `unequal` bytes of the code may differ, because a kernel may overwrite
-	 * some of its instructions when it starts.
+	 * 0: at exactly this address, and if `exact` is set only if this code is there:
+	 * before the kernel, its loader may have run at the address.  Else a power of
+	 * two, for a kernel that may be at any address: it is moved by a multiple of
+	 * this, and has this code there.  Up to `unequal` bytes of the code may differ,
+	 * because a kernel may overwrite some of its instructions when it starts.
 	 */
 	uint32_t period;
 	uint8_t code[US_WATCH_CODE];
-	uint32_t unequal, reserved;
+	uint32_t unequal, exact;
 	/* Written by the plugin, when it is first seen: */
 	uint64_t cpu_ns;  /* of the VMM's process */
 	uint64_t insns;	  /* executed before it, by all vCPUs; 0: not known */

@@ -281,7 +281,8 @@ static size_t code_from(struct qemu_plugin_tb *tb, size_t i, size_t n,
 	return got;
 }
 
-/* Does enough of the code match?  Bytes that the block lacks count as equal. */
+/* Does enough of the code match?  Bytes that the block lacks count as equal; at an
+ * exact address half of a short block is enough. */
 static bool is_code(struct qemu_plugin_tb *tb, size_t i, size_t n,
 		    const struct us_boot_watch *w)
 {
@@ -289,14 +290,17 @@ static bool is_code(struct qemu_plugin_tb *tb, size_t i, size_t n,
 	size_t got = code_from(tb, i, n, code), equal = 0;
 	for (size_t k = 0; k < got; k++)
 		equal += code[k] == w->code[k];
-	return got >= US_WATCH_LEAST && equal && got - equal <= w->unequal;
+	if (!w->period && got - equal > got / 2)
+		return false;
+	return (!w->period || (got >= US_WATCH_LEAST && equal)) &&
+	       got - equal <= w->unequal;
 }
 
 static bool is_place(struct qemu_plugin_tb *tb, size_t i, size_t n, uint64_t pc,
 		     const struct us_boot_watch *w)
 {
 	if (!w->period)
-		return w->address == pc;
+		return w->address == pc && (!w->exact || is_code(tb, i, n, w));
 	return !((w->address ^ pc) & (w->period - 1)) && is_code(tb, i, n, w);
 }
 
