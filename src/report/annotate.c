@@ -357,12 +357,16 @@ static int take_pcs(struct work *w, const struct us_profile_pc *all, size_t n)
 
 static int find_pcs(struct work *w, const struct us_annotate_opts *o)
 {
-	_cleanup_free_ struct us_profile_pc *all = NULL;
+	struct us_profile_pc *all;
 	size_t n;
 	if (o->pc)
 		return take_pcs(w, o->pc, o->n_pc);
 	int r = us_profile_pcs(w->a->p, &all, &n);
-	return r < 0 ? r : take_pcs(w, all, n);
+	if (r < 0)
+		return r;
+	r = take_pcs(w, all, n);
+	free(all);
+	return r;
 }
 
 static int begin(struct work *w, const char **ret_dir)
