@@ -179,6 +179,7 @@ static void dumps_are_read(void **state)
 
 enum behaviour {
 	GOOD,
+	NO_NUMBER,    /* as QEMU before 7.2: one vCPU's registers have none */
 	NONSENSE,     /* greets, then sends what is no JSON */
 	NO_VCPUS,     /* a machine without processors */
 	AARCH64,      /* or with others */
@@ -213,7 +214,7 @@ static void say_registers(int fd, const char *text)
 static void say_info(int fd, int behaviour, unsigned stops)
 {
 	char text[2048];
-	strcpy(text, long_mode);
+	strcpy(text, long_mode + (behaviour == NO_NUMBER ? strlen("\r\nCPU#0") : 0));
 	if (stops <= 3 || behaviour < STALLS_INFO || behaviour == SNAPSHOTS) {
 		say_registers(fd, text);
 	} else if (behaviour == GARBLED_INFO) {
@@ -373,7 +374,8 @@ static void monitors_fail_later(void **state)
 		struct us_backend *b = open_backend(&us_backend_qmp, &t);
 		assert_int_equal(b->ops->start(b, &s, &e), 0);
 		/* Registers that cannot be read are looks that failed, no more. */
-		bool lasts = behaviour == GOOD || behaviour == GARBLED_INFO;
+		bool lasts = behaviour == GOOD || behaviour == NO_NUMBER ||
+			     behaviour == GARBLED_INFO;
 		int n, r = look_on(b, lasts, &n);
 		assert_true(n >= 1);
 		assert_int_equal(r < 0 ? r : 0, lasts ? 0 : -ECONNRESET);

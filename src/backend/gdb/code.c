@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define VCPU_TEXT  4096 /* of `info registers`: 2.5 kB in QEMU 7.2 */
+#define VCPU_TEXT  8192 /* of `info registers`: 6.4 kB with AVX-512 */
 #define OTHER_TEXT 1024
 
 int us_gdb_codes_init(struct us_gdb_codes *c, unsigned n_vcpu, struct us_err *e)

@@ -264,20 +264,14 @@ static void to_regs(const struct values *v, struct us_regs *r)
 	r->space.mode = us_x86_paging_mode(v->v[CR0], v->v[CR4], v->v[EFER]);
 }
 
-int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret)
+/* The vCPU's registers at *at, which moves behind them; 1 or -EPROTO. */
+static int read_vcpu(const char **at, unsigned index, struct us_qmp_vcpu *ret)
 {
 	const uint32_t needed = 1u << PC | 1u << US_X86_RSP | 1u << US_X86_RBP |
 				1u << CR0 | 1u << CR3 | 1u << CR4 | 1u << CPL |
 				1u << HLT | 1u << CODE | 1u << STACK;
-	const char *p = strstr(*at, "CPU#");
-	if (!p)
-		return 0;
-	unsigned index = 0;
-	for (p += 4; *p >= '0' && *p <= '9' && index < 10000; p++)
-		index = index * 10 + (unsigned)(*p - '0');
 	struct values v = { 0 };
-	int r = read_values(&p, &v);
-	*at = p;
+	int r = read_values(at, &v);
 	if (r < 0 || (v.seen & needed) != needed)
 		return -EPROTO;
 	ret->index = index;
@@ -285,6 +279,24 @@ int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret)
 	to_regs(&v, &ret->regs);
 	ret->code_base = ret->regs.bits == 64 ? 0 : (uint32_t)v.code.base;
 	return 1;
+}
+
+int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret)
+{
+	const char *p = strstr(*at, "CPU#");
+	if (!p)
+		return 0;
+	unsigned index = 0;
+	for (p += 4; *p >= '0' && *p <= '9' && index < 10000; p++)
+		index = index * 10 + (unsigned)(*p - '0');
+	*at = p;
+	return read_vcpu(at, index, ret);
+}
+
+int us_qmp_only_vcpu(const char *text, unsigned vcpu, struct us_qmp_vcpu *ret)
+{
+	return strstr(text, "CPU#") ? us_qmp_next_vcpu(&text, ret)
+				    : read_vcpu(&text, vcpu, ret);
 }
 
 bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len)

@@ -40,6 +40,8 @@ struct us_qmp_vcpu {
  * "HLT=1".
  */
 int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret);
+/* The text is of this vCPU alone: without its number before QEMU 7.2. */
+int us_qmp_only_vcpu(const char *text, unsigned vcpu, struct us_qmp_vcpu *ret);
 
 /* The bytes in the text of `x /Nxg address`: whole words of eight bytes, as they lie
  * in memory.  False if there are fewer than len. */
