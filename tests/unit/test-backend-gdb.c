@@ -134,6 +134,7 @@ static void speaks_tcp(void **state)
 enum behaviour {
 	GOOD,	      /* one vCPU, no description, no threads, hangs up politely */
 	HALTED,	      /* behind a HLT */
+	PRINTS,	      /* sends what the target prints before it says that it stands */
 	SILENT,	      /* takes everything, answers nothing */
 	CLOSES,	      /* at the first packet */
 	CLOSES_MID,   /* in the middle of the first reply */
@@ -142,6 +143,7 @@ enum behaviour {
 	BAD_SUMS,     /* all its packets are damaged */
 	LIST_GARBAGE, /* vCPUs that are no numbers */
 	S390X,	      /* another processor */
+	NO_REGISTERS, /* a processor that it names, without its registers */
 	SHORT_G,      /* registers that are too few */
 	STALLS_G,     /* after three stops it never again sends registers */
 	EXITS,	      /* the guest ends after three stops */
@@ -207,13 +209,18 @@ static void say_memory(struct stub *s, const char *args)
 static void answer(struct stub *s, const char *body)
 {
 	if (!strncmp(body, "qSupported", 10))
-		say(s, s->behaviour == S390X	? "PacketSize=400;qXfer:features:read+"
+		say(s, s->behaviour == S390X || s->behaviour == NO_REGISTERS
+			       ? "PacketSize=400;qXfer:features:read+"
 		       : s->behaviour >= LATE_C ? "PacketSize=400"
 						: "PacketSize=400;QStartNoAckMode+");
 	else if (!strcmp(body, "qqemu.sstepbits") && s->behaviour >= LATE_C)
 		say(s, "ENABLE=1");
 	else if (!strncmp(body, "qXfer:features", 14))
-		say(s, "l<target><architecture>s390:64-bit</architecture></target>");
+		say(s,
+		    s->behaviour == S390X
+			    ? "l<target><architecture>s390:64-bit</architecture></"
+			      "target>"
+			    : "l<target><architecture>aarch64</architecture></target>");
 	else if (!strcmp(body, "QStartNoAckMode"))
 		say(s, "OK");
 	else if (!strcmp(body, "?"))
@@ -251,8 +258,13 @@ static void interrupted(struct stub *s)
 		say(s, "W00");
 	else if (n >= 3 && s->behaviour == CLOSES_LATER)
 		shutdown(s->fd, SHUT_RDWR);
-	else
+	else {
+		if (s->behaviour == PRINTS) {
+			say(s, "O68690a");
+			say(s, "O21");
+		}
 		say(s, "S02");
+	}
 }
 
 /* Of each fourth look the question, or once the packet that resumes. */
@@ -329,7 +341,7 @@ static void serve_stub(int fd, struct peer_page *page, int behaviour)
 static void foreign_stub_is_understood(void **state)
 {
 	(void)state;
-	for (int behaviour = GOOD; behaviour <= HALTED; behaviour++) {
+	for (int behaviour = GOOD; behaviour <= PRINTS; behaviour++) {
 		struct peer p;
 		static struct us_capture c;
 		struct us_err e;
@@ -345,8 +357,8 @@ static void foreign_stub_is_understood(void **state)
 				b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
 				1);
 			assert_false(atomic_load(&p.page->running));
-			assert_int_equal(c.state, behaviour == GOOD ? US_VCPU_GUEST
-								    : US_VCPU_HALTED);
+			assert_int_equal(c.state, behaviour == HALTED ? US_VCPU_HALTED
+								      : US_VCPU_GUEST);
 			assert_int_equal(c.regs.pc, 0x1000);
 			assert_int_equal(c.regs.fp, 0x2000);
 			assert_int_equal(callers(b, &c.regs, pc, 4), 1);
@@ -474,8 +486,9 @@ static void says_nothing_after_its_watchdog(void **state)
 static void strange_stubs_are_refused(void **state)
 {
 	(void)state;
-	static const int cases[] = { SILENT,   CLOSES,	     CLOSES_MID, SSH,	 NAKS,
-				     BAD_SUMS, LIST_GARBAGE, S390X,	 SHORT_G };
+	static const int cases[] = { SILENT,	   CLOSES,   CLOSES_MID,   SSH,
+				     NAKS,	   BAD_SUMS, LIST_GARBAGE, S390X,
+				     NO_REGISTERS, SHORT_G };
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct peer p;
 		struct us_backend *b = NULL;
@@ -540,6 +553,11 @@ static void probe_says_why_not(void **state)
 	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
 	assert_null(strstr(why.hint, "monitor"));
 	assert_non_null(strstr(why.hint, "gdb:PATH"));
+	strcpy(g->vmm, "firecracker");
+	strcpy(t.gdb, "127.0.0.1:1");
+	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
+	assert_non_null(strstr(why.msg, "ends the guest when a debugger detaches"));
+	t.gdb[0] = '\0';
 	strcpy(g->vmm, "qemu");
 	g->libvirt = true;
 	for (unsigned i = 0; i < 2; i++) {

@@ -70,9 +70,20 @@ static int is_offered(const struct us_target *t, struct us_err *why)
 	       us_socket_find(t->gdb, "the GDB stub's socket", why) == 0;
 }
 
+/* Firecracker shuts down when the debugger leaves (src/vmm/src/gdb/event_loop.rs). */
+static bool ends_with_us(const struct us_guest *g, struct us_err *why)
+{
+	if (!g || strcmp(g->vmm, "firecracker") != 0)
+		return false;
+	us_fail(why, -ENOTSUP,
+		"Firecracker ends the guest when a debugger detaches from its stub");
+	us_hint(why, "--backend bpf or kvm, which need no stub");
+	return true;
+}
+
 static int gdb_probe(const struct us_target *t, struct us_err *why)
 {
-	if (!is_offered(t, why))
+	if (!is_offered(t, why) || ends_with_us(t->guest, why))
 		return 0;
 	us_peer_ram_explain(t->guest, "by the stub", why);
 	return 1;

@@ -20,6 +20,7 @@
 #define RARELY_NS    (2 * US_NS_PER_SEC)
 #define USUAL_NS     US_NS_PER_MS /* most holds are shorter */
 #define RESUME_TRIES 8		  /* at least */
+#define MOST_OUTPUT  64		  /* packets, in one stop */
 #define LEAST_NAP_NS (10 * US_NS_PER_US)
 #define MOST_NAP_NS  (500 * US_NS_PER_US)
 
@@ -230,6 +231,11 @@ static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,
 	return r;
 }
 
+static bool is_output(const struct us_gdb *g)
+{
+	return g->parser.len && g->parser.body[0] == 'O' && !us_gdb_said(g, "OK");
+}
+
 /*
  * The reply to the stop.  QEMU gives none if the guest stands already: then its owner
  * has paused it; or the owner has let a paused guest go, and now it is us who stopped
@@ -237,9 +243,13 @@ static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,
  */
 static int take_stop(struct us_gdb_session *s, uint64_t deadline_ns)
 {
+	unsigned n = 0;
 	if (!s->qemu && s->run == US_GDB_PAUSED)
 		return 0;
 	int r = get_or_stop(s, deadline_ns);
+	/* What the target prints may come before. */
+	while (r == 0 && !s->qemu && is_output(&s->client) && n++ < MOST_OUTPUT)
+		r = get_or_stop(s, deadline_ns);
 	if (r < 0)
 		return r;
 	if (r == 0 && !s->qemu)

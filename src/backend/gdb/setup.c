@@ -2,6 +2,7 @@
 /* gdb/setup.c: attach to a stub; see gdb/session.h. */
 #include "backend/gdb/detach.h"
 
+#include "backend/gdb/machine.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -361,6 +362,11 @@ static int ask_layout(struct us_gdb_session *s, bool xml, uint64_t deadline_ns,
 	if (r < 0 && r != -ENODATA)
 		return r;
 	bool classic = r == -ENODATA, wide = s->layout.wide;
+	const struct us_gdb_machine *m = s->layout.machine;
+	if (classic && m && m->arch != US_ARCH_X86_64)
+		return us_fail(e, -ENOTSUP,
+			       "the stub describes no registers of its %s processor",
+			       us_arch_name(m->arch));
 	r = ask(s, "g", deadline_ns, e);
 	if (r < 0)
 		return r;
