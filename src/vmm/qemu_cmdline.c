@@ -9,7 +9,7 @@
 #define MIB (1ULL << 20)
 
 /* Options that take no argument; all others take one.  Determined with QEMU 7.2, and
- * those that older versions had. */
+ * those that older and newer versions have. */
 static const char *const flags[] = {
 	"S",
 	"alt-grab",
@@ -23,6 +23,7 @@ static const char *const flags[] = {
 	"full-screen",
 	"h",
 	"help",
+	"jitdump",
 	"mem-prealloc",
 	"no-acpi",
 	"no-fd-bootchk",
@@ -39,6 +40,7 @@ static const char *const flags[] = {
 	"nographic",
 	"old-param",
 	"only-migratable",
+	"perfmap",
 	"portrait",
 	"preconfig",
 	"s",

@@ -322,16 +322,31 @@ static void guess_halves(struct guesses *g, const struct us_ram_query *q, uint64
 	}
 }
 
+/* Of the runs of this size that are not used, and look most like RAM, the one at the
+ * highest address, or at the lowest; runs->n: there is none. */
+static unsigned choose_run(const struct runs *runs, const bool *used, uint64_t size,
+			   bool highest)
+{
+	unsigned best = runs->n;
+	for (unsigned i = 0; i < runs->n; i++) {
+		const struct run *r = &runs->v[i], *b = &runs->v[best];
+		if (used[i] || r->size != size)
+			continue;
+		bool better = best == runs->n || (r->score == b->score &&
+						  (r->start > b->start) == highest);
+		best = better ? i : best;
+	}
+	return best;
+}
+
 /* RAM in the pieces that the command line lists, each in a run of its size. */
 static void guess_pieces(struct guesses *g, const struct us_ram_query *q,
-			 const struct holes *h, const struct runs *runs)
+			 const struct holes *h, const struct runs *runs, bool downwards)
 {
 	struct linear ram = { 0 };
 	bool used[MAX_RUNS] = { false };
 	for (unsigned p = 0; p < q->n_piece && p < MAX_LINEAR; p++) {
-		unsigned i = 0;
-		while (i < runs->n && (used[i] || runs->v[i].size != q->piece[p]))
-			i++;
+		unsigned i = choose_run(runs, used, q->piece[p], downwards);
 		if (i == runs->n)
 			return;
 		used[i] = true;
@@ -357,8 +372,9 @@ unsigned us_ram_guess(const struct us_ram_query *q, const struct us_maps *maps,
 	struct guesses g = { .v = ret, .q = q };
 	struct holes h = holes_of(q);
 	find_runs(q, &h, maps, &runs);
-	if (q->n_piece)
-		guess_pieces(&g, q, &h, &runs);
+	/* Pieces are mapped in their order, and Linux maps downwards. */
+	for (unsigned i = 0; i < 2 && q->n_piece; i++)
+		guess_pieces(&g, q, &h, &runs, i == 0);
 	if (q->memory)
 		guess_whole(&g, q, &h, &runs);
 	for (unsigned k = 0; k < h.n; k++)

@@ -49,6 +49,8 @@ static void qemu_table(void **state)
 		{ "q|-machine|type=microvm,rtc=on", D, "", "", "microvm", "", "" },
 		{ "q|-machine|pc|-machine|accel=kvm:tcg", US_ACCEL_KVM, 128 * MIB, 1,
 		  "", "", "pc", "", "" },
+		{ "q|-jitdump|-m|1G|-perfmap|-smp|2", US_ACCEL_TCG, GIB, 2, "", "", "",
+		  "", "" },
 		{ "q|-enable-kvm|-m|1G|-smp|2", US_ACCEL_KVM, GIB, 2, "", "", "", "",
 		  "" },
 		{ "q|-accel|kvm|-accel|tcg|-m|size=300,slots=2,maxmem=4G", US_ACCEL_KVM,

@@ -233,6 +233,28 @@ static void guesses_pieces(void **state)
 	check_piece(&l[0].piece[1], 2 * GIB, GIB, b);
 }
 
+/* Of two nodes of one size, the first is the higher one; else the lower one. */
+static void guesses_pieces_of_one_size(void **state)
+{
+	(void)state;
+	static struct us_ram_layout l[US_RAM_LAYOUTS];
+	maps.n = 0;
+	us_hva low = add_map(4096, 4 * GIB, "rw-s", "/memfd:x");
+	us_hva high = add_map(4096, 4 * GIB, "rw-s", "/memfd:y");
+	uint64_t piece[] = { 4 * GIB, 4 * GIB };
+	struct us_ram_query q = { .vmm = "qemu",
+				  .machine = "q35",
+				  .memory = 8 * GIB,
+				  .piece = piece,
+				  .n_piece = 2 };
+	unsigned n = us_ram_guess(&q, &maps, l), n_low = 0;
+	assert_true(low < high && n > 1);
+	check_piece(&l[0].piece[0], 0, 2 * GIB, high);
+	for (unsigned i = 0; i < n; i++)
+		n_low += l[i].piece[0].hva == low;
+	assert_true(n_low > 0);
+}
+
 static void parses_mtree(void **state)
 {
 	(void)state;
@@ -628,6 +650,7 @@ int main(void)
 		cmocka_unit_test(guesses_from_maps),
 		cmocka_unit_test(guesses_parts_as_they_are_mapped),
 		cmocka_unit_test(guesses_pieces),
+		cmocka_unit_test(guesses_pieces_of_one_size),
 		cmocka_unit_test(parses_mtree),
 		cmocka_unit_test(maps_only_files_that_stay),
 		cmocka_unit_test(verify_picks_the_layout_that_holds),
