@@ -491,11 +491,12 @@ static void with_frame_pointers(void **state)
 static void without_frame_pointers(void **state)
 {
 	(void)state;
-	static const char *const flags[] = { "-O1 -fomit-frame-pointer",
-					     "-O2 -fomit-frame-pointer",
-					     "-Oz -fomit-frame-pointer",
-					     "-O2 -fomit-frame-pointer "
-					     "-fstack-clash-protection" };
+	static const char *const flags[] = {
+		"-O1 -fomit-frame-pointer",
+		"-O2 -fomit-frame-pointer",
+		"-Oz -fomit-frame-pointer",
+		"-O2 -fomit-frame-pointer -fstack-clash-protection",
+	};
 	struct totals t = { 0 };
 	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
 	if (t.programs == 0) {
