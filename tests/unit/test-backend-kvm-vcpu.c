@@ -508,6 +508,11 @@ static unsigned count_off(struct us_backend *b, uint64_t ns, unsigned vcpu, int 
 		n += c.vcpu == vcpu && c.state == US_VCPU_OFF;
 		b->ops->release(b, &c);
 	}
+	if (*ret < 0) {
+		struct us_err e;
+		b->ops->explain(b, *ret, &e);
+		printf("# next() ended with: %s\n", e.msg);
+	}
 	return n;
 }
 

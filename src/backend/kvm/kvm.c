@@ -25,7 +25,9 @@
 #define MATCH_RUN_NS (50 * US_NS_PER_MS) /* ... and if the vCPU has run since */
 #define GONE_MS	     1000
 #define RESET_PC     0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
-#define MAX_MOVED    4 /* changes of thread, or runs in an unknown one: then give up */
+#define MAX_MOVED    4	/* changes of thread within MOVED_NS: then give up, ... */
+#define MAX_MISSED   20 /* ... and with so many runs in a thread that no search finds */
+#define MOVED_NS     (60 * US_NS_PER_SEC)
 #define MAX_MISPLACED                                                                  \
 	16		  /* samples whose memory does not fit, before we give up, ... \
 			   */
@@ -46,7 +48,8 @@ struct kvm {
 	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
 	unsigned n_open;		       /* of vcpu[] */
 	uint64_t matched_ns; /* when the threads of vCPUs without one were searched */
-	unsigned n_moved;   /* changes of thread, and runs in a thread we do not know */
+	unsigned n_moved;    /* changes of thread since moved_ns */
+	uint64_t moved_ns;
 	unsigned n_gone;    /* vCPUs whose thread has ended */
 	unsigned slot;	    /* of the capture that the caller has */
 	bool precise;	    /* the sampler's timer slack is set */
@@ -282,16 +285,36 @@ static int stopped_without_registers(struct kvm *k)
 
 /* If threads take turns with the vCPUs, samples would show something else than what the
  * vCPUs do. */
-static int count_move(struct kvm *k)
+static int refuse_turns(struct kvm *k)
 {
-	if (++k->n_moved < MAX_MOVED)
-		return -EAGAIN;
 	us_fail(&k->why, -EOPNOTSUPP,
 		"the threads of pid %d take turns with its vCPUs: the kvm "
 		"backend cannot see which thread runs which",
 		k->guest.pid);
 	us_hint(&k->why, "use --backend bpf, as root");
 	return -EOPNOTSUPP;
+}
+
+/* A vCPU may be unplugged and plugged in again in a long recording; turns are quick. */
+static int count_move(struct kvm *k)
+{
+	uint64_t now_ns = us_now_ns();
+	if (!k->n_moved || now_ns - k->moved_ns > MOVED_NS) {
+		k->moved_ns = now_ns;
+		k->n_moved = 0;
+	}
+	return ++k->n_moved < MAX_MOVED ? -EAGAIN : refuse_turns(k);
+}
+
+/*
+ * A thread runs this vCPU, but the search has not caught that thread at it.  By itself
+ * that says little: the thread may have been between two runs, or not have stopped yet.
+ */
+static int count_miss(struct kvm *k, struct us_kvm_vcpu *v)
+{
+	if (k->match.n_asked)
+		return -EAGAIN;
+	return ++v->n_missed < MAX_MISSED ? -EAGAIN : refuse_turns(k);
 }
 
 /* Another thread runs this vCPU now: find it. */
@@ -333,9 +356,8 @@ static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 	bool looked = look_for_thread(k, slot, has_run);
 	if (k->vcpu[slot].tid)
 		return 0;
-	/* A thread runs it, but no search has caught that thread at it. */
 	if (has_run)
-		return looked ? count_move(k) : -EAGAIN;
+		return looked ? count_miss(k, &k->vcpu[slot]) : -EAGAIN;
 	c->state = US_VCPU_OFF;
 	c->form = US_CAPTURE_NONE;
 	c->t_ns = us_now_ns();

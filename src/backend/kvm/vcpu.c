@@ -84,6 +84,8 @@ int us_kvm_vcpu_set_thread(struct us_kvm_vcpu *v, pid_t pid,
 	int r = which->tid ? us_kvm_thread_open(&v->thread, pid, which, e) : 0;
 	if (!r)
 		v->tid = which->tid;
+	if (v->tid)
+		v->n_missed = 0;
 	return r;
 }
 

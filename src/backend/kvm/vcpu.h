@@ -39,13 +39,15 @@ struct us_kvm_vcpu {
 	bool proven;  /* it was matched at some time: the thread's name was right */
 	bool suspect; /* the thread seemed to sleep at the last sample while the vCPU
 			 ran */
-	uint64_t asleep_ns;  /* CPU time of the thread, if asleep at the last sample; or
-				0 */
-	uint8_t hold;	     /* enum us_kvm_hold */
-	bool nested;	     /* when last read, it ran a guest of its own */
-	bool group_stop;     /* stopped because its owner stopped the VMM */
-	int signal;	     /* a signal that came before the stop: to be passed on */
-	uint64_t asked_ns;   /* when it was asked to stop */
+	unsigned n_missed;  /* searches in a row that did not find the thread it runs in
+			     */
+	uint64_t asleep_ns; /* CPU time of the thread, if asleep at the last sample; or
+			       0 */
+	uint8_t hold;	    /* enum us_kvm_hold */
+	bool nested;	    /* when last read, it ran a guest of its own */
+	bool group_stop;    /* stopped because its owner stopped the VMM */
+	int signal;	    /* a signal that came before the stop: to be passed on */
+	uint64_t asked_ns;  /* when it was asked to stop */
 	uint64_t stopped_ns; /* when it had stopped */
 	uint64_t delay_ns; /* total time that it had waited for host CPUs before that */
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
