@@ -7,6 +7,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -90,6 +91,18 @@ def waited(pid):
     return got
 
 
+def one_insn_per_block(qemu, accel, extra):
+    """The options of accel, and the others: -singlestep has had another name since QEMU 8.1,
+    and none but that one since 10."""
+    if "-singlestep" not in extra:
+        return accel, extra
+    told = subprocess.run([qemu, "--version"], capture_output=True, text=True).stdout
+    version = re.search(r"version (\d+)\.(\d+)", told)
+    if version and (int(version[1]), int(version[2])) < (8, 1):
+        return accel, extra
+    return accel + ",one-insn-per-tb=on", [o for o in extra if o != "-singlestep"]
+
+
 class Guest:
     """A guest that runs; use as a context manager."""
     poll_seconds = 0.05  # between two looks at what it has written
@@ -117,8 +130,10 @@ class Guest:
                 ["-bios", bios] if bios else ["-kernel", self.elf])
         if plugin:
             extra = [*extra, *self.plugin_option(build)]
+        qemu = qemu or where.qemu
+        with_, extra = one_insn_per_block(qemu, accel, extra)
         self.vm = subprocess.Popen(
-            [qemu or where.qemu, "-name", f"{name},debug-threads=on", "-accel", accel,
+            [qemu, "-name", f"{name},debug-threads=on", "-accel", with_,
              *arguments, "-smp", str(smp), "-m", str(memory), *boot,
              "-display", "none", "-serial", "file:" + self.log,
              "-qmp", f"unix:{self.qmp},server=on,wait=off",

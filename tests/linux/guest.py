@@ -139,7 +139,9 @@ def kernel(build):
     """(vmlinuz, folder of its modules)."""
     where = packages.unpack_linux(build)
     image = glob.glob(os.path.join(where, "boot", "vmlinuz-*"))[0]
-    modules = glob.glob(os.path.join(where, "lib", "modules", "*"))[0]
+    # Since Debian 13 below usr.
+    modules, = (glob.glob(os.path.join(where, "lib", "modules", "*"))
+                or glob.glob(os.path.join(where, "usr", "lib", "modules", "*")))
     return image, modules
 
 
