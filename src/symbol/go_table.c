@@ -118,34 +118,16 @@ bool us_go_table_function(const struct us_go_table *t, uint32_t k,
 
 /* --- of a file --- */
 
-/* The address that the loader relocates and writes to `address`; 0: none. */
-static uint64_t relocated(const struct us_elf_file *f, uint64_t address)
-{
-	uint32_t relative = f->machine == EM_AARCH64 ? R_AARCH64_RELATIVE
-						     : R_X86_64_RELATIVE;
-	for (size_t i = 0; f->is64 && i < f->n_section; i++) {
-		const struct us_elf_section *s = &f->section[i];
-		for (size_t k = 0;
-		     s->type == SHT_RELA && k < s->size / sizeof(Elf64_Rela); k++) {
-			Elf64_Rela r;
-			memcpy(&r, f->bytes + s->offset + k * sizeof(r), sizeof(r));
-			if (r.r_offset == address && ELF64_R_TYPE(r.r_info) == relative)
-				return (uint64_t)r.r_addend;
-		}
-	}
-	return 0;
-}
-
 static bool open_at(const struct us_elf_file *f, uint64_t offset, uint64_t size,
 		    uint64_t address, struct us_go_table *ret)
 {
 	if (us_go_table_open(f->bytes + offset, (size_t)size, ret) < 0)
 		return false;
 	if (!ret->has_text) {
-		ret->text = relocated(f, address + FIXED + 2ULL * ret->word);
+		ret->text = us_go_relocated(f, address + FIXED + 2ULL * ret->word);
 		ret->has_text = ret->text != 0;
 	}
-	return ret->has_text;
+	return ret->has_text || us_go_table_find_module(f, address, ret);
 }
 
 /* Searches segments that are not executable, as far as they are loaded from the

@@ -18,8 +18,9 @@
 struct us_go_table {
 	const uint8_t *bytes;
 	size_t size;
-	uint64_t text; /* base of the starts; 0: they are addresses, or the loader
-			  writes the base (has_text) */
+	uint64_t text; /* base of the starts; 0: they are addresses, or the base is
+			  not in the table (has_text): the loader writes it, or, since
+			  Go 1.26, the runtime's description of the program has it */
 	bool has_text;
 	bool narrow;		   /* starts and offsets have 4 bytes */
 	uint8_t word;		   /* size of a pointer, bytes */
@@ -33,6 +34,19 @@ bool us_go_table_is(const uint8_t *head, size_t n);
 /* Open the table that begins at bytes.  size: of what contains it, from there on.
  * -ENOENT: not a table, or it does not fit. */
 int us_go_table_open(const uint8_t *bytes, size_t size, struct us_go_table *ret);
+
+/* Words of the runtime's description of the program that are needed. */
+#define US_GO_MODULE_WORDS 24U
+
+/* Where the code begins, by those words, if they fit the table: sets text and has_text.
+ * For tables that do not say it themselves. */
+bool us_go_table_take_module(struct us_go_table *t,
+			     const uint64_t word[US_GO_MODULE_WORDS]);
+/* The same with the description in the file.  table: the table's address. */
+bool us_go_table_find_module(const struct us_elf_file *f, uint64_t table,
+			     struct us_go_table *t);
+/* What the loader writes to that address, relocated; 0: nothing. */
+uint64_t us_go_relocated(const struct us_elf_file *f, uint64_t address);
 
 struct us_go_function {
 	uint64_t start, size; /* addresses of the file, size never 0 */

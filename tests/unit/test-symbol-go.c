@@ -7,6 +7,7 @@
 #include "symbol/elf_image.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,29 @@ static bool has(const struct us_elf_image *i, const char *wanted, uint64_t *ret_
 	return false;
 }
 
+/* As the linker has written it since Go 1.26: the table does not say where the code
+ * begins, nor does the loader write it there. */
+static void forget_text(const char *path)
+{
+	struct us_elf_file f;
+	struct us_err e;
+	uint64_t no = 0;
+	assert_int_equal(us_elf_file_open(path, &f, &e), 0);
+	const struct us_elf_section *s = us_elf_file_section(&f, ".gopclntab");
+	if (!s)
+		s = us_elf_file_section(&f, ".data.rel.ro.gopclntab");
+	assert_non_null(s);
+	uint64_t at = s->addr + 24, in_file = s->offset + 24;
+	int fd = open(path, O_RDWR);
+	assert_int_equal(pwrite(fd, &no, sizeof(no), (off_t)in_file), sizeof(no));
+	for (size_t k = 0; k + 8 <= f.size; k += 8)
+		if (!memcmp(f.bytes + k, &at, sizeof(at))) /* a relocation's */
+			assert_int_equal(pwrite(fd, &no, sizeof(no), (off_t)k),
+					 sizeof(no));
+	close(fd);
+	us_elf_file_close(&f);
+}
+
 static void real(void **state)
 {
 	(void)state;
@@ -182,12 +206,14 @@ static void real(void **state)
 	if (access("/usr/bin/go", X_OK) != 0)
 		skip();
 	assert_non_null(mkdtemp(folder));
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < 4; k++) {
 		struct us_elf_image *i;
 		struct us_err e;
 		uint64_t at, other;
-		if (!build(folder, flags[k], path))
+		if (!build(folder, flags[k / 2], path))
 			continue; /* it has no pie, or no room */
+		if (k % 2)
+			forget_text(path);
 		assert_int_equal(us_elf_image_open(path, &i, &e), 0);
 		assert_true(us_elf_image_has_all(i));
 		assert_true(has(i, "main.main", &at));
