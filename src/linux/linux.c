@@ -5,6 +5,7 @@
 #include "linux/init_code.h"
 #include "linux/vmlinux.h"
 #include "linux/who_code.h"
+#include "symbol/function_part.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -335,6 +336,35 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Count them, with v NULL; else fill v. */
+static size_t find_parts(const struct us_linux *l, us_gva *v)
+{
+	const struct us_kallsyms *k = &l->symbols;
+	const struct us_linux_modules *m = &l->modules;
+	us_gva none, *to = v ? v : &none;
+	size_t n = 0;
+	for (size_t i = 0; i < k->n; i++) {
+		to[v ? n : 0] = k->v[i].addr;
+		n += us_is_function_part(us_kallsym_name(k, &k->v[i]));
+	}
+	for (size_t i = 0; i < m->functions.n; i++) {
+		to[v ? n : 0] = m->functions.v[i].start;
+		n += us_is_function_part(m->names.v + m->functions.v[i].name);
+	}
+	return n;
+}
+
+static int collect_parts(struct us_linux *l)
+{
+	size_t n = find_parts(l, NULL);
+	l->part = calloc(n + 1, sizeof(*l->part));
+	if (!l->part)
+		return -ENOMEM;
+	l->n_part = find_parts(l, l->part);
+	qsort(l->part, n, sizeof(*l->part), by_address);
+	return 0;
+}
+
 static int collect_starts(struct us_linux *l)
 {
 	const struct us_kallsyms *k = &l->symbols;
@@ -431,6 +461,8 @@ static int read_all(struct reader *r, struct us_err *e)
 		ret = read_rules(r);
 	if (ret == 0)
 		ret = collect_starts(l);
+	if (ret == 0)
+		ret = collect_parts(l);
 	l->unfinished = is_stopped(r);
 	return ret < 0 ? us_fail(e, ret, "read the guest's kernel: %s", strerror(-ret))
 		       : 0;
@@ -475,6 +507,7 @@ void us_linux_free(struct us_linux *l)
 	us_linux_modules_fini(&l->modules);
 	us_cfi_table_free(l->cfi);
 	free(l->start);
+	free(l->part);
 	free(l);
 }
 

@@ -52,6 +52,8 @@ struct us_linux {
 	bool orc;      /* cfi holds ORC rules; else it only says where stacks begin */
 	us_gva *start; /* of all functions, sorted */
 	size_t n_start;
+	us_gva *part; /* those that no caller enters: struct us_code_map */
+	size_t n_part;
 	us_gva code;	 /* where the code begins: us_kallsyms_code() */
 	us_gva text_end; /* end of the code, modules included */
 	/* The kernel's own page tables, and how to read its tasks; not through a

@@ -7,6 +7,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "symbol/elf_file.h"
+#include "symbol/function_part.h"
 #include "trace/functions.h"
 #include "trace/plugin/arch.h"
 
@@ -82,17 +83,6 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* If this names the rarely executed part of a function, the length of the function's
- * name; else 0.  gcc puts such parts, "f.cold" and "f.cold.3", in a section of their
- * own. */
-static size_t cold_length(const char *name)
-{
-	const char *p = strstr(name, ".cold");
-	if (!p || p == name)
-		return 0;
-	return p[5] == '\0' || p[5] == '.' ? (size_t)(p - name) : 0;
-}
-
 static int compare_name(const struct named_range *x, const char *name, size_t length)
 {
 	int c = strncmp(x->name, name, length);
@@ -122,7 +112,7 @@ static int join_cold_parts(struct ranges *all)
 	qsort(sorted, all->n, sizeof(*sorted), compare_names);
 	for (size_t i = 0; i < all->n; i++) {
 		struct named_range *x = &all->v[i];
-		size_t length = cold_length(x->name);
+		size_t length = us_function_cold_length(x->name);
 		const struct named_range *f =
 			length ? by_name(sorted, all->n, x->name, length) : NULL;
 		if (!f || f->image != x->image)

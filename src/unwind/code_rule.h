@@ -78,8 +78,12 @@ struct us_code_rule {
 		int16_t ra_at; /* of US_RA_SAVED and US_RA_NEAR; the caller's stack
 				  pointer is then the CFA */
 	};
-	uint8_t base : 4; /* enum us_code_base */
-	uint8_t fp : 4;	  /* enum us_code_fp */
+	uint8_t base : 4;  /* enum us_code_base */
+	uint8_t fp : 2;	   /* enum us_code_fp */
+	uint8_t unled : 1; /* to the return, with no way known from the start to there
+			    */
+	uint8_t stray : 1; /* ... behind the CALL of a function that never returns: the
+			      way is another function's */
 	union {
 		uint8_t sp;    /* enum us_code_sp */
 		int8_t ra_was; /* of US_RA_SAVED in an exit: where the link register of

@@ -9,6 +9,9 @@
 #include "unwind/walk.h"
 
 #define MAX_PUSHED 40 /* words between an interrupt's frame and its handler's */
+#define ALIGN	   16 /* of the stack, before an interrupt's frame is pushed, bytes */
+#define FRED_ALIGN 64
+#define FRED_MORE  16 /* bytes of the frame above ss */
 
 bool us_x86_are_flags(uint64_t flags)
 {
@@ -17,7 +20,7 @@ bool us_x86_are_flags(uint64_t flags)
 
 static bool is_sane(uint64_t cs, uint64_t flags)
 {
-	bool selector = cs >= 8 && cs < 0x10000 && ((cs & 3) == 0 || (cs & 3) == 3);
+	bool selector = cs >= 8 && ((cs & 3) == 0 || (cs & 3) == 3);
 	return selector && us_x86_are_flags(flags);
 }
 
@@ -27,6 +30,17 @@ static bool is_code(struct us_walk *w, us_gva pc)
 {
 	uint8_t byte;
 	return pc >= 4096 && us_paging_read(w->paging, w->space, pc, &byte, 1);
+}
+
+/*
+ * With FRED the unused bits of cs and ss say what kind of event it was; its type and
+ * its vector are not both 0.  Two more words lie above, and the stack was aligned to 64
+ * bytes (Intel FRED specification, 5.2).
+ */
+static bool is_event(uint64_t cs, uint64_t ss)
+{
+	static const uint64_t reserved = 0x00f0ff00fff80000;
+	return ss >> 32 && !(ss & reserved) && cs >> 19 == 0;
 }
 
 /*
@@ -40,14 +54,13 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
 	for (unsigned i = 0; i < 3; i++)
 		if (!us_walk_read(w, va + i * w->word, &word[i]))
 			return false;
-	if (w->word == 4)
-		word[1] &= 0xffff;
 	bool user = (word[1] & 3) == 3;
-	if (!is_sane(word[1], word[2]))
+	if (!is_sane(word[1] & 0xffff, word[2]))
 		return false;
 	ret->pc = word[0];
 	ret->flags = user ? US_PC_USER : 0;
 	ret->narrow = false;
+	ret->align = ALIGN;
 	ret->top = ret->sp = va + 3U * w->word;
 	if (w->word == 4 && !user)
 		return is_code(w, word[0]);
@@ -56,6 +69,15 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
 			return false;
 	ret->sp = word[3];
 	ret->top = va + 5U * w->word;
+	bool event = w->word == 8 && is_event(word[1], word[4]);
+	if (event) {
+		word[1] &= 0xffff;
+		word[4] &= 0xffff;
+		ret->top += FRED_MORE;
+		ret->align = FRED_ALIGN;
+	}
+	if (w->word == 8 && word[1] >= 0x10000)
+		return false;
 	ret->narrow = user && w->word == 8 && word[1] == w->u->narrow_cs &&
 		      !(ret->pc >> 32) && !(ret->sp >> 32);
 	return word[4] < 0x10000 && (user ? (word[4] & 3) == 3 : !(word[4] & 3));
@@ -82,7 +104,8 @@ bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc)
 
 bool us_walk_is_in_place(const struct us_walk *w, const struct us_entry_frame *f)
 {
-	return w->word == 4 ? f->sp == f->top : (f->sp & ~15ULL) == f->top;
+	us_gva mask = f->align - 1U;
+	return w->word == 4 ? f->sp == f->top : (f->sp & ~mask) == f->top;
 }
 
 void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,

@@ -217,6 +217,19 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 	}
 }
 
+/* SVE and SME count in vectors, whose length is not known here. */
+static void decode_scalable(uint32_t insn, struct us_link_insn *ret)
+{
+	uint8_t rd = insn & 31;
+	bool adds = (insn & 0xffa0f000) == 0x04205000;	 /* addvl, addpl, addsvl, ... */
+	bool reads = (insn & 0xfffff000) == 0x04bf5000;	 /* rdvl, rdsvl */
+	bool counts = (insn & 0xff20f800) == 0x0420e000; /* cntd, incd, decd, ... */
+	if (adds || reads || counts)
+		set(ret, rd);
+	if (adds && rd == SP)
+		ret->kind = US_LINK_SET;
+}
+
 static bool decode(const uint8_t *code, size_t n, struct us_link_insn *ret)
 {
 	uint32_t insn;
@@ -227,6 +240,9 @@ static bool decode(const uint8_t *code, size_t n, struct us_link_insn *ret)
 	switch (insn >> 25 & 15) {
 	case 0:
 		ret->kind = insn >> 16 ? US_LINK_OTHER : US_LINK_STOP; /* udf */
+		break;
+	case 2:
+		decode_scalable(insn, ret);
 		break;
 	case 8:
 	case 9:
@@ -271,6 +287,14 @@ static bool goexit_at(const uint8_t code[8])
 	return insn[0] == 0xaa0003e0 && insn[1] >> 26 == 0x25;
 }
 
+/* mov x9, x30; bl: Linux, -fpatchable-function-entry */
+static bool traced_at(const uint8_t code[8])
+{
+	uint32_t insn[2];
+	memcpy(insn, code, sizeof(insn));
+	return insn[0] == 0xaa1e03e9 && insn[1] >> 26 == 0x25;
+}
+
 /* svc, hvc, smc */
 static bool trap_before(const uint8_t before[8])
 {
@@ -295,5 +319,6 @@ const struct us_link_machine us_link_aarch64 = {
 	.decode = decode,
 	.call_before = call_before,
 	.goexit_at = goexit_at,
+	.traced_at = traced_at,
 	.trap_before = trap_before,
 };

@@ -90,10 +90,13 @@ static inline void us_link_insn_place(struct us_link_insn *insn, uint64_t pc)
 /* Differences between the two architectures. */
 struct us_link_machine {
 	uint8_t sp, fp, ra;
-	uint8_t routine;	   /* link register of routines that save registers for
-				      their caller, or US_LINK_NO_REG */
-	uint8_t result;		   /* register of the result and the first argument */
-	uint8_t align;		   /* of instructions, in bytes */
+	uint8_t routine; /* link register of routines that save registers for
+			    their caller, or US_LINK_NO_REG */
+	uint8_t result;	 /* register of the result and the first argument */
+	uint8_t align;	 /* of instructions, in bytes */
+	/* Do these bytes, at a function's start, call a tracer before anything else?
+	 * NULL: not known. */
+	bool (*traced_at)(const uint8_t code[8]);
 	int8_t frame_fp, frame_ra; /* of the frame record, from fp, in bytes */
 	int8_t frame_cfa;	   /* from fp to the CFA, or the least distance */
 	bool frame_exact;	   /* frame_cfa is exact */

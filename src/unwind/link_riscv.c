@@ -206,6 +206,10 @@ static void decode_0(uint32_t insn, struct us_link_insn *ret)
 	case 3:
 		memory(ret, US_LINK_LOAD, rd, rs1, off);
 		break;
+	case 4: /* Zcb: c.lbu, c.lhu, c.lh; with bit 11, the stores */
+		if (!bits(insn, 11, 1))
+			set(ret, rd);
+		break;
 	case 7:
 		memory(ret, US_LINK_STORE, rd, rs1, off);
 		break;
@@ -374,6 +378,14 @@ static bool routine_before(const uint8_t before[8], int32_t *ret_imm)
 	       (insn.kind == US_LINK_CALL_INDIRECT && is_far_call(before, ret_imm));
 }
 
+/* auipc t0; jalr t0, t0: Linux, -fpatchable-function-entry */
+static bool traced_at(const uint8_t code[8])
+{
+	uint32_t insn[2];
+	memcpy(insn, code, sizeof(insn));
+	return (insn[0] & 0xfff) == 0x297 && (insn[1] & 0xfffff) == 0x282e7;
+}
+
 static bool trap_before(const uint8_t before[8])
 {
 	uint32_t insn;
@@ -398,4 +410,5 @@ const struct us_link_machine us_link_riscv = {
 	.call_before = call_before,
 	.routine_before = routine_before,
 	.trap_before = trap_before,
+	.traced_at = traced_at,
 };

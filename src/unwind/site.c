@@ -128,7 +128,14 @@ void us_sites_narrow(struct us_sites *s)
 	us_x86_flow_use(s->flow, s->paging, s->space, s->word);
 }
 
-/* Find the function that contains pc, in the map of one image. */
+static bool is_part(const struct us_code_map *m, us_gva start)
+{
+	size_t i = us_first_not(m->n_part, mid, m->part[mid] < start);
+	return i < m->n_part && m->part[i] == start;
+}
+
+/* Find the function that contains pc, in the map of one image.  Of a part of one, the
+ * start is 0. */
 static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place *ret)
 {
 	us_gva at = pc - m->bias;
@@ -141,12 +148,12 @@ static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place
 	       end = next < m->n ? m->start[next] : m->text_end;
 	if (end == 0 || end - start > MAX_FUNCTION)
 		end = start + MAX_FUNCTION;
-	ret->start = start + m->bias;
+	ret->start = is_part(m, start) ? 0 : start + m->bias;
 	ret->end = end + m->bias;
 	return true;
 }
 
-/* start and end stay 0 if no image has pc. */
+/* end stays 0 if no image has pc. */
 static void find_function(const struct us_code_map *m, us_gva pc, us_gpa root,
 			  struct us_code_place *ret)
 {
@@ -289,6 +296,16 @@ static bool set_start(struct us_site *site, us_gva start)
 	return true;
 }
 
+static bool is_behind_noreturn(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_rule rule[2];
+	us_gva target = us_site_target(site);
+	struct us_code_place at = { .pc = target, .start = target };
+	return site->call == US_CALL_DIRECT &&
+	       us_sites_rule_from_start(s, &at, rule) == US_REACH_FLOW &&
+	       us_sites_stay(s, &at, rule);
+}
+
 void us_sites_analyse(struct us_sites *s, struct us_site *site)
 {
 	struct us_code_place at = us_sites_place(s, site);
@@ -299,6 +316,8 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	if (at.start)
 		reach = us_sites_rule_from_start(s, &at, start);
 	site->exit = us_sites_rule_to_return(s, &at, &back) & 7;
+	back.unled = reach <= US_REACH_NONE;
+	back.stray = back.unled && back.base && is_behind_noreturn(s, site);
 	if (!s->link && reach == US_REACH_FLOW && !start[0].base && !start[1].base &&
 	    site->exit == US_EXIT_NONE)
 		us_x86_rule_of_switch(s->flow, &at, &start[0]);
@@ -467,7 +486,7 @@ static us_gpa page_or_root(const struct us_sites *s, us_gva at, us_gpa root)
 	struct us_cfi_row row;
 	us_gpa pa;
 	find_function(&s->map, at, root, &place);
-	if (place.start || (s->cfi && us_cfi_find(s->cfi, s->space->root, at, &row)) ||
+	if (place.end || (s->cfi && us_cfi_find(s->cfi, s->space->root, at, &row)) ||
 	    !us_paging_translate(s->paging, s->space, at, &pa, NULL))
 		return root;
 	return pa & ROOT_MASK;
@@ -520,7 +539,8 @@ static void fill(struct us_sites *s, struct us_site *site)
 		site->doubtful = true;
 		return;
 	}
-	set_start(site, row.start);
+	if (at.start || !at.end) /* not a part, that the map knows better */
+		set_start(site, row.start);
 	site->source = US_SITE_CFI;
 	site->cfi.rule = row.rule;
 	site->cfi.saved = row.saved;
@@ -581,6 +601,17 @@ static bool is_landed_in(const struct us_sites *s, const struct us_site *site)
 	struct us_cfi_row row;
 	return site->source == US_SITE_CFI && us_sites_cfi(s, site, &row) &&
 	       !row.start && row.rule->flags & US_CFI_LANDS;
+}
+
+bool us_sites_is_traced(const struct us_sites *s, us_gva start)
+{
+	const struct us_link_machine *m = s->link ? us_link_flow_machine(s->link)
+						  : NULL;
+	uint8_t code[8];
+	if ((m && !m->traced_at) ||
+	    !us_paging_read(s->paging, s->space, start, code, sizeof(code)))
+		return false;
+	return m ? m->traced_at(code) : us_x86_begins_with_call(code);
 }
 
 enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,

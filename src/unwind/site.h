@@ -237,6 +237,9 @@ enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
 void us_sites_learn(struct us_site *site, us_gva start,
 		    const struct us_code_rule rule[2]);
 
+/* Does the function there call a tracer before it does anything else? */
+bool us_sites_is_traced(const struct us_sites *s, us_gva start);
+
 /*
  * Can the direct CALL before call->pc have led to callee?  call: the site of a return
  * address.  US_REACH_NEVER: no, no path from its target leads there.

@@ -3,8 +3,8 @@
  */
 #include "unwind/site_priv.h"
 
-static bool stays(struct us_sites *s, const struct us_code_place *at,
-		  const struct us_code_rule start[2])
+bool us_sites_stay(struct us_sites *s, const struct us_code_place *at,
+		   const struct us_code_rule start[2])
 {
 	us_sites_use(s);
 	return s->link ? us_link_stays(s->link, at, start)
@@ -15,7 +15,7 @@ bool us_sites_stays(struct us_sites *s, const struct us_site *site)
 {
 	struct us_code_place at = us_sites_place(s, site);
 	at.start = us_site_start(site);
-	return at.start && stays(s, &at, site->rule);
+	return at.start && us_sites_stay(s, &at, site->rule);
 }
 
 static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *at)
@@ -24,10 +24,10 @@ static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *
 	if (!at->start || us_sites_rule_from_start(s, at, start) != US_REACH_FLOW)
 		return US_OUTER_NO;
 	if (start[0].base == US_BASE_OWN)
-		return stays(s, at, start) ? US_OUTER_OWN : US_OUTER_NO;
+		return us_sites_stay(s, at, start) ? US_OUTER_OWN : US_OUTER_NO;
 	if (start[0].base == US_BASE_NONE || start[0].base == US_BASE_ROOT)
 		return US_OUTER_NO;
-	if (stays(s, at, start))
+	if (us_sites_stay(s, at, start))
 		return US_OUTER_STAYS;
 	enum us_code_exit exit = us_sites_rule_to_return(s, at, &back);
 	bool same = us_code_same_base(&back, &start[0]) ||

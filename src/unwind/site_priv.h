@@ -46,6 +46,10 @@ struct us_code_place us_sites_place(const struct us_sites *s,
 enum us_code_reach us_sites_rule_from_start(struct us_sites *s,
 					    const struct us_code_place *at,
 					    struct us_code_rule rule[2]);
+/* Does the function at at->start, with those rules there, never return from the
+ * place? */
+bool us_sites_stay(struct us_sites *s, const struct us_code_place *at,
+		   const struct us_code_rule start[2]);
 /* The rule at a place, by a path from there to where the function is left. */
 enum us_code_exit us_sites_rule_to_return(struct us_sites *s,
 					  const struct us_code_place *at,

@@ -143,7 +143,7 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 		w->end = US_END_FAULT;
 		return false;
 	}
-	if (ret->pc == 0 && us_walk_ends_by_zero(w, site))
+	if (ret->pc == 0 && us_walk_ends_by_zero(w, site, rule, ret->cfa - w->word))
 		w->end = US_END_ROOT;
 	ret->exact = false;
 	if (ret->pc == 0 || (!us_walk_is_caller(w, site, ret) && !is_gone(site, ret) &&

@@ -141,7 +141,8 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	if ((!same_sp && !cfa_of(w, rule, &ret->cfa)) ||
 	    !ra_of(w, rule, ret->cfa, &ret->pc))
 		return false;
-	if (ret->pc == 0 && us_walk_ends_by_zero(w, site))
+	us_gva slot = ret->cfa + (us_gva)(int64_t)us_code_slot_offset(rule->ra_at);
+	if (ret->pc == 0 && us_walk_ends_by_zero(w, site, rule, slot))
 		w->end = US_END_ROOT;
 	if (ret->pc == 0 ||
 	    (!us_walk_is_caller(w, site, ret) && !us_walk_is_outermost(ret)))

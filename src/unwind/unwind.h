@@ -81,6 +81,11 @@ struct us_code_map {
 	const us_gva *start;
 	size_t n;
 	us_gva text_start, text_end; /* bounds of its code; 0, 0: not known */
+	/* Those of start, sorted too, that end the function before them, but that no
+	 * caller enters: what a compiler split off a function, and where tracers have
+	 * functions return to.  May be NULL. */
+	const us_gva *part;
+	size_t n_part;
 	uint64_t bias;
 	us_gpa root;			/* of its only address space; 0: it is in all */
 	const struct us_code_map *next; /* of another image; NULL: none */

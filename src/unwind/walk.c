@@ -61,6 +61,13 @@ static void take_name(struct us_walk *w, const struct us_site *site, struct us_s
 	s->target = s->led ? to : 0;
 }
 
+/* The function that was called may have gone on in another, as if that had been called:
+ * so Linux replaces functions with what a live patch has for them. */
+static bool is_replaced(const struct us_walk *w, const struct us_step *s)
+{
+	return !(w->flags & US_PC_USER) && us_sites_is_traced(w->u->sites, s->target);
+}
+
 bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_step *s)
 {
 	struct us_sites *sites = w->u->sites;
@@ -87,7 +94,7 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	}
 	enum us_code_reach reach = us_sites_leads(sites, call, site);
 	s->led = reach >= US_REACH_TABLE;
-	return reach != US_REACH_NEVER;
+	return reach != US_REACH_NEVER || is_replaced(w, s);
 }
 
 bool us_walk_is_outermost(const struct us_step *s)

@@ -109,13 +109,25 @@ static inline us_gva us_walk_wrap(const struct us_walk *w, us_gva va)
 	return w->word == 4 ? (uint32_t)va : va;
 }
 
-/* Does a 0 in place of the return address end the stack?  Threads are set up that way.
- * In a program only if the function's start is known: otherwise the rule may be wrong,
- * and the 0 may be any word. */
-static inline bool us_walk_ends_by_zero(const struct us_walk *w,
-					const struct us_site *s)
+/* Does the chain of frame pointers have the return address there, too? */
+static inline bool us_walk_is_framed(const struct us_walk *w, us_gva slot)
 {
-	return !(w->flags & US_PC_USER) || us_site_start(s);
+	const struct us_walk_arch *a = w->u->arch;
+	int32_t off = a->link ? a->link->frame_ra : w->word;
+	return w->framed && us_walk_knows(w, a->fp) &&
+	       slot == w->reg[a->fp] + (us_gva)(int64_t)off;
+}
+
+/* Does a 0 in place of the return address end the stack?  Threads are set up that way.
+ * Where the rule may be wrong, the 0 may be any word: in a program that is also where
+ * the function's start is not known, or does not lead here.  slot: where the 0 is. */
+static inline bool us_walk_ends_by_zero(const struct us_walk *w,
+					const struct us_site *s,
+					const struct us_code_rule *rule, us_gva slot)
+{
+	bool user = w->flags & US_PC_USER;
+	return (!rule->stray || us_walk_is_framed(w, slot)) &&
+	       (!user || (us_site_start(s) && !rule->unled));
 }
 
 /* A return address without its signature. */
@@ -228,6 +240,7 @@ struct us_entry_frame {
 	us_gva pc, sp;
 	us_gva top;    /* the first address above it */
 	uint8_t flags; /* US_PC_USER: from ring 3 */
+	uint8_t align; /* that the stack got before it was pushed, bytes; 64-bit code */
 	bool narrow;   /* from 32-bit code, to a 64-bit kernel */
 };
 

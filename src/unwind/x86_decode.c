@@ -310,6 +310,15 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 	}
 }
 
+/* erets, eretu (Intel FRED specification, 6.3).  The frame that they return to lies
+ * behind a word for an error code. */
+static bool is_fred_return(const struct us_x86_parts *p)
+{
+	return p->map == US_X86_MAP_0F && p->op == 0x01 && p->mod == 3 && p->reg == 1 &&
+	       p->rm == 2 && p->bits == 64 &&
+	       (p->code[0] == 0xf2 || p->code[0] == 0xf3);
+}
+
 static void address(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	i->base = number(p, p->mem_base);
@@ -340,6 +349,9 @@ static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 	case US_X86_JUMP:
 	case US_X86_BRANCH:
 		i->imm = p->imm;
+		return;
+	case US_X86_IRET:
+		i->imm = is_fred_return(p) ? 8 : 0;
 		return;
 	default:
 		return;
@@ -378,7 +390,9 @@ static uint8_t kind_of(const struct us_x86_parts *p)
 	if (p->map == US_X86_MAP_0F) {
 		bool endbr = p->op == 0x1e && p->rep && p->mod == 3 && p->reg == 7 &&
 			     p->rm == (p->bits == 64 ? 2 : 3);
-		return endbr ? US_X86_ENDBR : kind_0f[p->op];
+		return endbr		   ? US_X86_ENDBR
+		       : is_fred_return(p) ? US_X86_IRET
+					   : kind_0f[p->op];
 	}
 	if (p->op == 0x90)
 		return p->b ? US_X86_OTHER : US_X86_NOP; /* or xchg r8, rax */
@@ -573,6 +587,13 @@ bool us_x86_call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_
 	for (size_t n = 2; n <= 4; n++)
 		indirect |= is_indirect_call(before + 8 - n, n);
 	return *ret_direct || indirect;
+}
+
+bool us_x86_begins_with_call(const uint8_t code[8])
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	return code[0] == 0xe8 || (!memcmp(code, endbr64, sizeof(endbr64)) &&
+				   code[sizeof(endbr64)] == 0xe8);
 }
 
 bool us_x86_is_goexit(const uint8_t code[8])

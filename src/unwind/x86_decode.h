@@ -112,6 +112,9 @@ size_t us_x86_prefixes(const uint8_t *code, size_t n);
  */
 bool us_x86_call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_imm);
 
+/* Do these bytes, at a function's start, call before anything else, but for endbr64? */
+bool us_x86_begins_with_call(const uint8_t code[8]);
+
 /*
  * Are these the 8 bytes of Go's runtime.goexit (nop; call; nop)?  Every goroutine
  * starts with a return address right behind its first instruction.

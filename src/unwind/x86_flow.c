@@ -75,9 +75,31 @@ static bool is_trap(const struct us_x86_flow *f, const uint8_t *code, size_t n)
 	return stops;
 }
 
+/*
+ * Does the function take back what the CALL has pushed, and return to its caller's
+ * caller?  On some of AMD's processors Linux returns by such a CALL, with ud2 behind it
+ * (srso_safe_ret).
+ */
+static bool drops_return(const struct us_x86_flow *f, us_gva end, int32_t imm)
+{
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3 };
+	static const uint8_t add[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	static const uint8_t ud2[] = { 0x0f, 0x0b };
+	uint8_t code[sizeof(lea)];
+	struct us_paging *p = f->path.paging;
+	us_gva at = end + (us_gva)(int64_t)imm;
+	return f->word == 8 && imm &&
+	       us_paging_read(p, f->path.space, end, code, sizeof(ud2)) &&
+	       !memcmp(code, ud2, sizeof(ud2)) &&
+	       us_paging_read(p, f->path.space, at, code, sizeof(code)) &&
+	       (!memcmp(code, lea, sizeof(lea)) || !memcmp(code, add, sizeof(add)));
+}
+
 bool us_x86_flow_pushes_pc(const struct us_x86_flow *f, us_gva end, int32_t imm)
 {
 	uint8_t code[MAX_TRAP];
+	if (drops_return(f, end, imm))
+		return true;
 	if (imm <= 0 || imm > MAX_TRAP)
 		return imm == 0;
 	return us_paging_read(f->path.paging, f->path.space, end, code, (size_t)imm) &&

@@ -380,6 +380,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 		if (insn.kind == US_X86_RET)
 			return rule_for(&st, st.sp, ret) ? RETURNS : ASTRAY;
 		if (insn.kind == US_X86_IRET) {
+			us_x86_state_drop(&st, insn.imm);
 			rule_for(&st, st.sp, ret);
 			f->left = st;
 			return LEAVES;

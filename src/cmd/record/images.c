@@ -7,6 +7,7 @@
 #include "symbol/beside.h"
 #include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
+#include "symbol/function_part.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -40,16 +41,31 @@ static int split_bias(const char *text, char path[US_STORE_MAX_PATH],
 	return 0;
 }
 
-static int prepare(struct us_image *m, struct us_err *e)
+static int take_starts(struct us_image *m, struct us_err *e)
 {
 	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &m->n_start);
-	uint64_t most = 0;
+	size_t n_part = 0;
+	for (size_t k = 0; k < m->n_start; k++)
+		n_part += us_is_function_part(sym[k].name);
 	m->start = calloc(m->n_start + 1, sizeof(*m->start));
-	if (!m->start)
+	m->part = calloc(n_part + 1, sizeof(*m->part));
+	if (!m->start || !m->part)
 		return us_fail(e, -ENOMEM, "out of memory for %zu function starts",
 			       m->n_start);
-	for (size_t k = 0; k < m->n_start; k++)
+	for (size_t k = 0; k < m->n_start; k++) {
 		m->start[k] = sym[k].addr;
+		if (us_is_function_part(sym[k].name))
+			m->part[m->n_part++] = sym[k].addr;
+	}
+	return 0;
+}
+
+static int prepare(struct us_image *m, struct us_err *e)
+{
+	uint64_t most = 0;
+	int r = take_starts(m, e);
+	if (r < 0)
+		return r;
 	if (!us_elf_image_text(m->elf, &m->text_start, &m->text_end))
 		m->text_start = m->text_end = 0;
 	const struct us_elf_file *f = us_elf_image_file(m->elf);
@@ -61,7 +77,7 @@ static int prepare(struct us_image *m, struct us_err *e)
 		}
 	}
 	/* vmlinux has ORC rules, which are better than its DWARF's. */
-	int r = us_orc_elf_read(f, &m->cfi);
+	r = us_orc_elf_read(f, &m->cfi);
 	if (r != -ENOENT)
 		return r < 0 ? us_fail(e, r, "out of memory for unwind tables") : 0;
 	const struct us_elf_file *debug = us_elf_image_dwarf(m->elf);
@@ -130,6 +146,7 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 		r = prepare(&m, e);
 	if (r < 0) {
 		free(m.start);
+		free(m.part);
 		return r;
 	}
 	i->place[i->n_place++] = (struct us_place){ .image = (uint8_t)i->n,
@@ -294,6 +311,7 @@ void us_images_fini(struct us_images *i)
 	us_symbols_free(i->symbols);
 	for (size_t k = 0; k < i->n; k++) {
 		free(i->v[k].start);
+		free(i->v[k].part);
 		us_cfi_table_free(i->v[k].cfi);
 	}
 	i->symbols = NULL;

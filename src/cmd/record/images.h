@@ -58,6 +58,8 @@ struct us_images {
 		bool unproven; /* guessed, and not yet verified in the guest's memory */
 		us_gva *start; /* starts of all functions, sorted, as in the file */
 		size_t n_start;
+		us_gva *part; /* those that no caller enters: struct us_code_map */
+		size_t n_part;
 		us_gva text_start, text_end; /* as in the file; 0, 0: no code */
 		us_gva home;		     /* where most of the code is */
 		struct us_cfi_table *cfi;

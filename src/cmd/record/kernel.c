@@ -358,6 +358,8 @@ static void take(struct us_kernel *k, const struct us_live_sample *l)
 	k->map = (struct us_code_map){
 		.start = tables->start,
 		.n = tables->n_start,
+		.part = tables->part,
+		.n_part = tables->n_part,
 		.text_start = tables->code,
 		.text_end = tables->text_end,
 		.narrow_cs = US_LINUX_CS_OF_32,

@@ -98,6 +98,8 @@ static void give_code(struct us_images *i)
 		i->map[k] = (struct us_code_map){
 			.start = m->start,
 			.n = m->n_start,
+			.part = m->part,
+			.n_part = m->n_part,
 			.text_start = piece ? p->start - p->bias : m->text_start,
 			.text_end = piece ? p->end - p->bias : m->text_end,
 			.bias = p->bias,

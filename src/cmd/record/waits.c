@@ -132,6 +132,8 @@ static void take_images(struct us_waits *w)
 		c->image[c->n_map++] = p->image;
 		*map = (struct us_code_map){ .start = m->start,
 					     .n = m->n_start,
+					     .part = m->part,
+					     .n_part = m->n_part,
 					     .text_start = m->text_start,
 					     .text_end = m->text_end,
 					     .bias = p->bias,
@@ -187,6 +189,8 @@ static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 		us_unwinder_share_code(w->unwinder, &w->view->paging);
 		w->code->own = (struct us_code_map){ .start = l->start,
 						     .n = l->n_start,
+						     .part = l->part,
+						     .n_part = l->n_part,
 						     .text_start = l->code,
 						     .text_end = l->text_end,
 						     .narrow_cs = US_LINUX_CS_OF_32 };
