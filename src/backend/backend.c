@@ -152,6 +152,12 @@ int us_backend_open(const struct us_target *t, const char *name,
 	return 0;
 }
 
+void us_backend_warning(const struct us_backend *b, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s%s%s", b->caution,
+		 b->caution[0] && b->hazard[0] ? ". " : "", b->hazard);
+}
+
 void us_backend_close(struct us_backend *b)
 {
 	if (b)

@@ -171,7 +171,7 @@ struct us_backend_ops {
 	int (*ready)(struct us_err *why);
 
 	/* Setup path: may allocate, block and explain failure.  open() sets ops, caps,
-	 * arch, accel, n_vcpu, mem, other_mem, how and caution. */
+	 * arch, accel, n_vcpu, mem, other_mem, how, caution and hazard. */
 	int (*open)(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e);
 	int (*start)(struct us_backend *b, const struct us_schedule *s,
@@ -240,6 +240,7 @@ struct us_backend {
 	char how[160];	   /* for the facts of a recording: "sync-regs, memfd mapped, 2
 			      regions" */
 	char caution[256]; /* a warning for readers of the figures; "" if none */
+	char hazard[256];  /* a warning for the guest's owner; "" if none */
 };
 
 /* Best first, NULL-terminated. */
@@ -265,6 +266,8 @@ int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
 US_MUST_CHECK int us_backend_open(const struct us_target *t, const char *name,
 				  struct us_backend **ret, char *why, size_t size,
 				  struct us_err *e);
+/* Both warnings of an open backend as one text; "" if there is none. */
+void us_backend_warning(const struct us_backend *b, char *ret, size_t size);
 void us_backend_let_go(struct us_backend *b); /* let_go(), if there is one */
 void us_backend_close(struct us_backend *b);
 

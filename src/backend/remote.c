@@ -41,12 +41,12 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 	bool blocks = accel == US_ACCEL_TCG;
 	if (blocks)
 		base->caps |= US_CAP_BLOCKS;
-	us_append(base->caution, sizeof(base->caution), "%s%s%s",
+	us_append(base->caution, sizeof(base->caution), "%s",
 		  blocks ? "TCG stops at the start of the next translation block: a "
 			   "caller and its callee swap shares, but their sum is right; "
 			   "uniscope count is exact"
-			 : "",
-		  blocks && r->guest.libvirt ? ". " : "",
+			 : "");
+	us_append(base->hazard, sizeof(base->hazard), "%s",
 		  r->guest.libvirt ? "libvirt takes each stop for a pause: a virsh "
 				     "suspend during a stop may be lost"
 				   : "");

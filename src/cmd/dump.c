@@ -64,7 +64,7 @@ struct dump {
 	unsigned samples_left;
 	struct us_paths paths; /* of the frames' sources */
 	bool full_paths;
-	char why[512], backend_name[16];
+	char why[512], backend_name[16], hazard[256];
 };
 
 static int attach(struct dump *d, const struct settings *s, struct us_err *e)
@@ -82,6 +82,7 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 		return r;
 	us_rights_drop(d->backend);
 	snprintf(d->backend_name, sizeof(d->backend_name), "%s", d->backend->ops->name);
+	snprintf(d->hazard, sizeof(d->hazard), "%s", d->backend->hazard);
 	d->n_vcpu = d->backend->n_vcpu;
 	d->seen = calloc(d->n_vcpu ? d->n_vcpu : 1, sizeof(*d->seen));
 	if (!d->seen || us_unwinder_new(d->backend->arch, NULL, NULL, &d->unwinder) < 0)
@@ -523,6 +524,7 @@ static void show_json(struct dump *d, const struct settings *s)
 	us_json_object(&j, NULL);
 	us_json_str(&j, "target", d->found.text);
 	us_json_str(&j, "backend", d->backend_name);
+	us_json_str(&j, "caution", d->hazard[0] ? d->hazard : NULL);
 	us_json_bool(&j, "image_matches", names_hold(d) && d->images.n);
 	us_json_array(&j, "vcpus");
 	for (unsigned i = 0; i < d->n_vcpu; i++)
@@ -544,6 +546,8 @@ static void show(struct dump *d, const struct settings *s)
 	d->full_paths = s->full_paths;
 	collect_paths(d);
 	printf("%s by %s\n", d->found.text, d->why);
+	if (d->hazard[0])
+		printf("caution: %s\n", d->hazard);
 	if (d->images.n && !names_hold(d))
 		puts("warning: the symbol file is not the one that the guest runs: its "
 		     "memory differs; addresses only");

@@ -520,7 +520,7 @@ static void stubs_fail_later(void **state)
 		struct us_target t = target_of(p.path);
 		t.guest = &of_libvirt;
 		struct us_backend *b = open_backend(&us_backend_gdb, &t);
-		assert_non_null(strstr(b->caution, "a virsh suspend"));
+		assert_non_null(strstr(b->hazard, "a virsh suspend"));
 		assert_int_equal(b->ops->start(b, &s, &e), 0);
 		int r = 1;
 		for (int i = 0; r == 1 && i < 20; i++) {

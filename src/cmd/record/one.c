@@ -112,7 +112,9 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 	const struct us_guest *g = r->found.target.guest;
 	struct us_common_facts common;
 	char hz[32], seed[32], budget[32], vcpus[16], pid[16], tasks[32] = "";
+	char warning[512];
 	us_common_facts(&common, s->argv);
+	us_backend_warning(r->backend, warning, sizeof(warning));
 	snprintf(hz, sizeof(hz), "%g", s->schedule.hz);
 	snprintf(seed, sizeof(seed), "%" PRIu64, s->schedule.seed);
 	if (s->tasks_hz > 0)
@@ -128,7 +130,7 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 		{ "backend", r->backend->ops->name },
 		{ "why", r->why },
 		{ "how", r->backend->how },
-		{ "caution", r->backend->caution },
+		{ "caution", warning },
 		{ "resolution", resolution(r->backend) },
 		{ "hz", hz },
 		{ "tasks_hz", tasks },
@@ -425,8 +427,10 @@ void us_recording_tell_start(const struct us_recording *r)
 			"budget: up to %g %% of the guest's time, since %s (--budget "
 			"PERCENT)\n",
 			r->budget_ppm / 1e4, why);
-	if (r->backend->caution[0])
-		fprintf(stderr, "caution: %s\n", r->backend->caution);
+	char warning[512];
+	us_backend_warning(r->backend, warning, sizeof(warning));
+	if (warning[0])
+		fprintf(stderr, "caution: %s\n", warning);
 	if (r->host_note[0])
 		fprintf(stderr, "note: %s\n", r->host_note);
 }
