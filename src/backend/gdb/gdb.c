@@ -11,9 +11,11 @@
 #include "backend/gdb/session.h"
 #include "backend/remote.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "vmm/guest_threads.h"
 #include "vmm/proc.h"
 #include "vmm/qmp.h"
+#include "vmm/socket_peer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -269,11 +271,16 @@ static void describe(struct gdb *b)
 		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
 		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
 		 us_peer_ram_how(&b->remote.ram));
-	size_t at = strlen(base->caution);
 	if (s->unsure)
-		snprintf(base->caution + at, sizeof(base->caution) - at,
-			 "%snot known whether the guest was paused before",
-			 at ? "; " : "");
+		us_append(
+			base->hazard, sizeof(base->hazard),
+			"%snot known whether the guest was paused before: it runs now",
+			base->hazard[0] ? "; " : "");
+	if (s->slept)
+		us_append(base->hazard, sizeof(base->hazard),
+			  "%staken for paused, which it stays: its vCPUs' threads "
+			  "slept; one that is suspended (S3) needs cont",
+			  base->hazard[0] ? "; " : "");
 }
 
 static void gdb_close(struct us_backend *base)
@@ -286,11 +293,29 @@ static void gdb_close(struct us_backend *base)
 	free(b);
 }
 
+/* The guest's own monitor, if the user named only the stub: it is asked nothing else,
+ * and no client has to wait for us. */
+static enum us_gdb_before find_status_beside(const struct us_guest *g)
+{
+	struct us_qmp *q;
+	if (!g || strncmp(g->qmp, "qmp:", 4) != 0 ||
+	    us_socket_find_client(g->qmp + 4, NULL) != US_SOCKET_FREE ||
+	    us_qmp_open(g->qmp, &q, NULL) < 0)
+		return US_GDB_UNKNOWN_BEFORE;
+	enum us_gdb_before before = find_status(q);
+	us_qmp_close(q);
+	return before;
+}
+
 static int attach(struct gdb *b, const struct us_target *t, struct us_qmp *q,
 		  struct us_err *e)
 {
 	int r = us_gdb_wait_free(t->gdb, e);
-	return r < 0 ? r : us_gdb_session_open(t->gdb, find_status(q), &b->session, e);
+	if (r < 0)
+		return r;
+	return us_gdb_session_open(t->gdb,
+				   q ? find_status(q) : find_status_beside(t->guest),
+				   t->guest ? t->guest->pid : 0, &b->session, e);
 }
 
 static int gdb_open(const struct us_target *t, struct us_backend **ret,

@@ -7,12 +7,14 @@
  * connection, and the guest is released however uniscope ends.
  *
  * A guest that its owner had paused stays paused.  QEMU up to 8.0 reports whether the
- * guest ran when we connected.  Otherwise the caller may know (QMP query-status).  If
- * nobody knows, the guest is assumed to have run.
+ * guest ran when we connected.  Otherwise the caller may know (QMP query-status), or
+ * the threads of the vCPUs tell (gdb/arrival.h).  If nobody knows, the guest is assumed
+ * to have run, and unsure is set.
  */
 #ifndef US_BACKEND_GDB_SESSION_H
 #define US_BACKEND_GDB_SESSION_H
 
+#include "backend/gdb/arrival.h"
 #include "backend/gdb/client.h"
 #include "backend/gdb/code.h"
 #include "backend/gdb/target.h"
@@ -50,11 +52,14 @@ struct us_gdb_session {
 	struct us_gdb_codes codes;
 	char endpoint[US_ENDPOINT_SIZE];
 
+	struct us_gdb_arrival arrival; /* only while attaching */
+
 	uint8_t run;	    /* enum us_gdb_run */
 	bool detached;	    /* after an error: nothing more is sent */
 	bool qemu;	    /* several packets may be sent at once */
 	bool extra;	    /* qThreadExtraInfo shows whether a vCPU is halted */
 	bool unsure;	    /* whether it ran before we came is not known */
+	bool slept;	    /* its threads say that it did not; else somebody said so */
 	bool kvm, tcg;	    /* as QEMU says; neither: not known */
 	size_t packet_size; /* the stub's limit */
 	const char *resume; /* "c" or "vCont;c" */
@@ -83,11 +88,13 @@ US_MUST_CHECK int us_gdb_wait_free(const char *endpoint, struct us_err *e);
 
 /*
  * Attach; the guest then continues to run, or is paused as before.  before: what the
- * caller learned since us_gdb_wait_free().  -EBUSY: another debugger has the stub;
+ * caller learned since us_gdb_wait_free().  vmm: the process behind the stub; 0: not
+ * known.  -EBUSY: another debugger has the stub;
  * -ETIMEDOUT, -EPROTO, -ECONNRESET; -ENOTSUP: an unknown processor.  All within 5 s.
  */
 US_MUST_CHECK int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
-				      struct us_gdb_session **ret, struct us_err *e);
+				      pid_t vmm, struct us_gdb_session **ret,
+				      struct us_err *e);
 /* Detach; the guest runs (or is paused as before).  Accepts NULL. */
 void us_gdb_session_close(struct us_gdb_session *s);
 

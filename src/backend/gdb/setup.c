@@ -119,6 +119,7 @@ static void unwatch(struct us_watchdog *w)
 static int dial(struct us_gdb_session *s, struct us_err *e)
 {
 	struct us_watchdog *guard;
+	us_gdb_arrival_begin(&s->arrival);
 	int r = us_gdb_wait_free(s->endpoint, e);
 	if (r == 0)
 		r = watch(s, rescue_anew, -1, 0, &guard, e);
@@ -195,6 +196,32 @@ static void read_features(struct us_gdb_session *s, bool *xml, bool *no_ack)
 	*no_ack = strstr(text, "QStartNoAckMode+") != NULL;
 }
 
+/* Which threads run the vCPUs?  QEMU gives them names only if it was started so. */
+static void ask_host_threads(struct us_gdb_session *s, uint64_t deadline_ns)
+{
+	_cleanup_free_ char *text = calloc(1, HOST_THREADS_TEXT);
+	if (!s->qemu || !text ||
+	    us_gdb_ask_monitor(&s->client, "info cpus", text, HOST_THREADS_TEXT,
+			       deadline_ns) < 0)
+		return;
+	for (const char *p = strstr(text, "CPU #"); p; p = strstr(p + 1, "CPU #")) {
+		unsigned vcpu;
+		int tid;
+		if (sscanf(p, "CPU #%u: thread_id=%d", &vcpu, &tid) == 2 &&
+		    vcpu < US_MAX_VCPUS && tid > 0)
+			s->tid[vcpu] = tid;
+	}
+}
+
+/* By the threads of the vCPUs, which the stub has named. */
+static bool threads_slept(struct us_gdb_session *s)
+{
+	enum us_gdb_ran ran = us_gdb_arrival_tell(&s->arrival, s->tid);
+	s->unsure = ran == US_GDB_RAN_UNKNOWN;
+	s->slept = ran == US_GDB_DID_NOT_RUN;
+	return s->slept;
+}
+
 /*
  * Was the guest paused before we came?  Up to 8.0 QEMU sends a stop reply if it ran,
  * later versions do not.  But they all give a reason for a stop that is not ours:
@@ -211,10 +238,11 @@ static bool was_paused(struct us_gdb_session *s, uint64_t deadline_ns)
 	    sscanf(text, "%u.%u", &major, &minor) == 2 &&
 	    (major < 8 || (major == 8 && !minor)))
 		return true;
-	s->unsure = true;
-	return us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
-				  deadline_ns) == 0 &&
-	       strstr(text, "paused (");
+	if (us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
+			       deadline_ns) == 0 &&
+	    strstr(text, "paused ("))
+		return true;
+	return threads_slept(s);
 }
 
 static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool ran,
@@ -229,6 +257,7 @@ static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool 
 	atomic_store(&s->shared->qemu, s->qemu);
 	if (s->qemu)
 		atomic_store(&s->shared->no_ack, true);
+	ask_host_threads(s, deadline_ns);
 	bool paused = before == US_GDB_PAUSED_BEFORE && !ran;
 	if (before == US_GDB_UNKNOWN_BEFORE && !ran)
 		paused = was_paused(s, deadline_ns);
@@ -297,23 +326,6 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 	r = ask(s, text, deadline_ns, e);
 	s->extra = r == 0 && g->parser.len && !us_gdb_said_error(g);
 	return r;
-}
-
-/* Which threads run the vCPUs?  QEMU gives them names only if it was started so. */
-static void ask_host_threads(struct us_gdb_session *s, uint64_t deadline_ns)
-{
-	_cleanup_free_ char *text = calloc(1, HOST_THREADS_TEXT);
-	if (!s->qemu || !text ||
-	    us_gdb_ask_monitor(&s->client, "info cpus", text, HOST_THREADS_TEXT,
-			       deadline_ns) < 0)
-		return;
-	for (const char *p = strstr(text, "CPU #"); p; p = strstr(p + 1, "CPU #")) {
-		unsigned vcpu;
-		int tid;
-		if (sscanf(p, "CPU #%u: thread_id=%d", &vcpu, &tid) == 2 &&
-		    vcpu < US_MAX_VCPUS && tid > 0)
-			s->tid[vcpu] = tid;
-	}
 }
 
 struct transfer {
@@ -389,6 +401,7 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 	uint64_t deadline_ns = us_now_ns() + OPEN_NS;
 	bool ran = false, xml, no_ack;
 	int r = ask_features(s, &ran, deadline_ns, e);
+	us_gdb_arrival_end(&s->arrival);
 	if (r < 0)
 		return r;
 	/* From here on, attaching ends within the watchdog's limit. */
@@ -405,8 +418,6 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 		r = ask_nature(s, before, ran, deadline_ns, e);
 	if (r == 0)
 		r = ask_threads(s, deadline_ns, e);
-	if (r == 0)
-		ask_host_threads(s, deadline_ns);
 	if (r == 0)
 		r = ask_layout(s, xml, deadline_ns, e);
 	if (r == 0 && s->qemu)
@@ -434,13 +445,14 @@ static int attach(struct us_gdb_session *s, enum us_gdb_before before, struct us
 	return r;
 }
 
-int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
+int us_gdb_session_open(const char *endpoint, enum us_gdb_before before, pid_t vmm,
 			struct us_gdb_session **ret, struct us_err *e)
 {
 	struct us_gdb_session *s = calloc(1, sizeof(*s));
 	if (!s)
 		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
 	s->client.fd = -1;
+	s->arrival.vmm = vmm;
 	s->selected = US_MAX_VCPUS;
 	snprintf(s->endpoint, sizeof(s->endpoint), "%s", endpoint);
 	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
@@ -452,6 +464,7 @@ int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
 	} else {
 		atomic_store(&s->shared->paused, before == US_GDB_PAUSED_BEFORE);
 		r = attach(s, before, e);
+		us_gdb_arrival_fini(&s->arrival);
 	}
 	if (r < 0) {
 		us_gdb_session_close(s);
