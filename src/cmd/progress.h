@@ -14,7 +14,8 @@ struct us_progress {
 
 void us_progress_begin(struct us_progress *p, const char *what, uint64_t duration_ns);
 void us_progress_show(struct us_progress *p, const struct us_record_stats *s);
-/* Instead of the figures: what the command waits for, after the last sample. */
+/* Instead of the figures: what the command waits for, before the first sample or after
+ * the last one. */
 void us_progress_wait(struct us_progress *p, const char *what);
 void us_progress_end(struct us_progress *p);
 

@@ -10,6 +10,7 @@
 #include "vmm/launch_guard.h"
 #include "vmm/proc.h"
 #include "vmm/qmp.h"
+#include "vmm/socket_peer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +23,15 @@
 #include <termios.h>
 
 #define POLL_US	      5000
+#define MOST_POLL_US  200000
 #define TERM_GRACE_MS 3000
 #define MAX_ANCESTORS 16
 #define SETTLE_ROUNDS 3
+#define SERVE_ROUNDS  400
 
 struct us_launch {
 	pid_t pid;
+	unsigned n_vcpu, settled; /* of what it has started: for how many looks */
 	bool ended;
 	int status;
 	int out, error; /* its standard output and error; -1: ours */
@@ -278,6 +282,31 @@ static bool qemu_is_ready(struct us_launch *l, struct us_guest *g)
 	return g->n_vcpu > 0;
 }
 
+/* A VMM makes its monitor and stub later than its process, and its vCPUs last. */
+static bool serves(const char *endpoint)
+{
+	return !endpoint[0] || us_socket_server_pid(endpoint + 4) > 0;
+}
+
+/* It is not known how many vCPUs are still to come: wait until their number settles,
+ * and for a while until what its command line offers is there. */
+static bool other_is_ready(struct us_launch *l, struct us_guest *g)
+{
+	bool same = find_guest(l, g) && g->n_vcpu == l->n_vcpu;
+	l->settled = same ? l->settled + 1 : 0;
+	l->n_vcpu = g->n_vcpu;
+	return l->settled >= SETTLE_ROUNDS &&
+	       (l->settled >= SERVE_ROUNDS || (serves(g->qmp) && serves(g->gdb)));
+}
+
+/* Looking at all processes of a large host takes long: leave it most of its CPU. */
+static int sleep_after(uint64_t look_ns)
+{
+	uint64_t us = look_ns * 4 / US_NS_PER_US;
+	us = us < POLL_US ? POLL_US : us > MOST_POLL_US ? MOST_POLL_US : us;
+	return usleep((useconds_t)us) < 0 ? -errno : 0;
+}
+
 int us_launch_wait(struct us_launch *l, unsigned timeout_ms, struct us_guest *ret,
 		   struct us_err *e)
 {
@@ -286,26 +315,15 @@ int us_launch_wait(struct us_launch *l, unsigned timeout_ms, struct us_guest *re
 		return us_fail(e, -ENOMEM, "wait for the guest of %s: out of memory",
 			       l->shown);
 	uint64_t deadline = us_now_ns() + timeout_ms * US_NS_PER_MS;
-	unsigned n = 0, settled = 0;
-	while (us_now_ns() < deadline) {
+	for (uint64_t began; (began = us_now_ns()) < deadline;) {
 		if (us_launch_ended(l, NULL))
 			return fail_ended(l, e);
-		bool ready;
-		if (l->start[0]) {
-			ready = qemu_is_ready(l, g);
-		} else {
-			/* It is not known how many vCPUs are still to come: wait until
-			 * their number settles. */
-			bool same = find_guest(l, g) && g->n_vcpu == n;
-			settled = same ? settled + 1 : 0;
-			n = g->n_vcpu;
-			ready = settled >= SETTLE_ROUNDS;
-		}
+		bool ready = l->start[0] ? qemu_is_ready(l, g) : other_is_ready(l, g);
 		if (ready) {
 			*ret = *g;
 			return 0;
 		}
-		if (usleep(POLL_US) < 0 && errno == EINTR)
+		if (sleep_after(us_now_ns() - began) == -EINTR)
 			return us_fail(e, -EINTR,
 				       "wait for the guest of %s: interrupted",
 				       l->shown);

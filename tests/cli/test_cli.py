@@ -662,6 +662,18 @@ class Targets(Cli):
             done = self.fails(1, f"{verb}: {why}", verb, "-d", "1", "--", qemu, "600")
             self.assertNotIn("plugin", done.stderr)
 
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_waits_for_a_script_to_start_its_guest(self):
+        """For longer than a VMM takes, and until the command ends."""
+        out, stub = self.path("x.data"), self.path("stub")
+        late = (f"sleep 12; exec qemu-system-x86_64 -accel tcg -display none -nodefaults "
+                f"-gdb unix:{stub},server=on,wait=off")
+        done = run("record", "-d", "0.3", "-o", out, "--", "sh", "-c", late)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("note: waiting for sh to start a guest, until it ends", done.stderr)
+        self.fails(1, "sh: it ended with status 7 before it had a guest",
+                   "record", "-o", out, "--", "sh", "-c", "sleep 1; exit 7")
+
     def guest_with_monitor(self, sock, *more):
         """A QEMU in its first instruction, without a name or kernel unless given."""
         vm = subprocess.Popen(

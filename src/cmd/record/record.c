@@ -4,9 +4,11 @@
 #include "cmd/record/all.h"
 #include "cmd/record/one.h"
 #include "cmd/record/plugin.h"
+#include "cmd/progress.h"
 #include "cmd/serving.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "record/record.h"
 
 #include <errno.h>
@@ -14,9 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
-#define DEFAULT_HZ	  997
-#define LAUNCH_TIMEOUT_MS 10000
+#define DEFAULT_HZ   997
+#define WAIT_LOOK_MS 1000
+#define WAIT_TELL_S  3
 
 enum {
 	OPT_BUDGET = US_OPTION_LONG,
@@ -103,11 +107,67 @@ static bool parse(struct settings *both, int argc, char **argv, int *ret_exit)
 	return *ret_exit == US_EXIT_OK;
 }
 
+static volatile sig_atomic_t asked_to_end;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	asked_to_end = 1;
+	us_record_stop();
+}
+
+static void catch_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = on_signal };
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &a, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void tell_waiting(const struct us_recording *r, struct us_progress *p,
+			 unsigned seconds)
+{
+	char name[128], text[256];
+	us_printable(name, sizeof(name), r->set->argv[0]);
+	snprintf(text, sizeof(text),
+		 "%u s: waiting for %s to start a guest; Ctrl-C ends it", seconds,
+		 name);
+	us_progress_wait(p, text);
+	if (seconds == WAIT_TELL_S && !p->on && !r->set->json)
+		fprintf(stderr,
+			"note: waiting for %s to start a guest, until it ends\n", name);
+}
+
+/*
+ * As long as the command runs: a script may build what it starts, and a host may be
+ * slow.  That a command is no VMM is not known before it ends.
+ */
+static int wait_for_guest(struct us_recording *r, struct us_err *e)
+{
+	struct us_progress p = { .on = isatty(STDERR_FILENO) };
+	int ret = -ETIMEDOUT;
+	for (unsigned n = 1; ret == -ETIMEDOUT; n++) {
+		struct us_err why = { 0 };
+		ret = us_launch_wait(r->launch, WAIT_LOOK_MS, &r->found.guest, &why);
+		if (ret == -ETIMEDOUT && asked_to_end)
+			ret = us_fail(&why, -EINTR,
+				      "wait for a guest of %s: interrupted",
+				      r->set->argv[0]);
+		if (ret == -ETIMEDOUT && n >= WAIT_TELL_S)
+			tell_waiting(r, &p, n);
+		else if (ret < 0)
+			*e = why;
+	}
+	us_progress_wait(&p, "");
+	return ret;
+}
+
 static int start_guest(struct us_recording *r, char *const argv[], struct us_err *e)
 {
 	int ret = us_launch_start(argv, &r->launch, e);
 	if (ret == 0)
-		ret = us_launch_wait(r->launch, LAUNCH_TIMEOUT_MS, &r->found.guest, e);
+		ret = wait_for_guest(r, e);
 	if (ret == 0)
 		us_target_of_guest(&r->found);
 	return ret;
@@ -146,24 +206,6 @@ static int find_guest(struct us_recording *r, struct us_record_plugin *p,
 	if (s->launch)
 		return launch_guest(r, p, e);
 	return us_target_resolve(s->argc ? s->argv[0] : NULL, &r->found, e);
-}
-
-static volatile sig_atomic_t asked_to_end;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	asked_to_end = 1;
-	us_record_stop();
-}
-
-static void catch_signals(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction a = { .sa_handler = on_signal };
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
 }
 
 static int open_server(const struct us_record_settings *s, struct us_err *e)
@@ -341,6 +383,8 @@ static const char *const examples[] = {
 	"uniscope record --serve -o web.data web\0and watch it in a browser",
 	"uniscope record -- qemu-system-x86_64 -kernel k.elf\0"
 	"start a guest and record it from its first instruction",
+	"uniscope record -- ./run.sh\0"
+	"wait until the script starts a guest, however long it takes, and record that",
 	"qemu-system-x86_64 -kernel k.elf $(uniscope record --prepare /dev/shm/k -e "
 	"k.elf)\0"
 	"start a guest that can be recorded with the plugin later",
