@@ -37,7 +37,8 @@ _uniscope() {
 		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name process thread comm container" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "self total name file process thread comm container image" -- "$cur")); return ;;
 	-w | --window) [[ $command == top ]] && COMPREPLY=($(compgen -W "1s 5s 15s 60s all" -- "$cur")); return ;;
-	-e | --elf | -o | --output | --source | --compare | --before | --after | --kallsyms) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-i) [[ $command != top ]] && COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-e | --elf | --input | -o | --output | --source | --compare | --before | --after | --kallsyms) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--symbols | --root | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then

@@ -69,7 +69,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	s->report.width = us_output_columns(stdout);
 	if (!us_options_read(&o, ret_exit))
 		return false;
-	if (!o.n_rest)
+	if (o.n_rest == o.n_named)
 		*ret_exit = us_usage(o.cmd, "which function?");
 	else
 		*ret_exit = US_EXIT_OK;
@@ -171,6 +171,7 @@ static int run_annotate(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
+	US_INPUT_ROW,
 	{ 'e', "elf", "ELF[@BIAS]",
 	  "use this symbol file instead of the recorded one; repeatable",
 	  US_IMAGE(struct settings, symbols) },

@@ -24,7 +24,8 @@ enum us_exit {
 
 /* Where an option's value goes in the command's settings. */
 enum us_option_kind {
-	US_OPTION_OWN, /* to the command's own function */
+	US_OPTION_OWN,	    /* to the command's own function */
+	US_OPTION_ARGUMENT, /* before the arguments, as if it were one */
 	US_OPTION_FLAG,
 	US_OPTION_TEXT,
 	US_OPTION_TIME,

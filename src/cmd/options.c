@@ -173,9 +173,27 @@ static bool set_server(const struct us_cmd *cmd, const char *value)
 	return setenv("DEBUGINFOD_URLS", value, 1) == 0;
 }
 
+static bool add_argument(struct us_options *o, const char *name, char *value)
+{
+	if (o->n_named == US_MAX_ARGUMENTS) {
+		us_usage(o->cmd, "%s %s: at most %d", name, value, US_MAX_ARGUMENTS);
+		return false;
+	}
+	o->named[o->n_named++] = value;
+	return true;
+}
+
+/* Each has left at least one word free before the arguments. */
+static void put_named_first(struct us_options *o)
+{
+	for (int i = o->n_named; i > 0; i--) {
+		*--o->rest = o->named[i - 1];
+		o->n_rest++;
+	}
+}
+
 /* False: the error was reported. */
-static bool take(const struct us_options *o, const struct us_option *row,
-		 const char *value)
+static bool take(struct us_options *o, const struct us_option *row, char *value)
 {
 	void *into = (char *)o->settings + row->offset;
 	char name[40];
@@ -202,6 +220,8 @@ static bool take(const struct us_options *o, const struct us_option *row,
 		return set_root(o->cmd, value, into);
 	case US_OPTION_SERVER:
 		return set_server(o->cmd, value);
+	case US_OPTION_ARGUMENT:
+		return add_argument(o, name, value);
 	case US_OPTION_OWN:
 		break;
 	}
@@ -253,6 +273,7 @@ bool us_options_read(struct us_options *o, int *ret_exit)
 	o->rest = o->argv + optind;
 	o->n_rest = o->argc - optind;
 	o->command = !strcmp(o->argv[optind - 1], "--");
+	put_named_first(o);
 	if (!o->command || !has_command(o->cmd) || o->n_rest <= n_command)
 		return true;
 	*ret_exit = us_usage(o->cmd, "%s, or -- and a command, not both", o->rest[0]);

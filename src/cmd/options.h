@@ -22,7 +22,8 @@
 	kind, offsetof(type, member) + 0 * sizeof(char[US_IS(wanted, type, member)])
 #define US_IS(wanted, type, member)                                                    \
 	(__builtin_types_compatible_p(wanted, __typeof__(((type *)0)->member)) ? 1 : -1)
-#define US_OWN		       US_OPTION_OWN, 0 /* set() takes it */
+#define US_OWN		       US_OPTION_OWN, 0	     /* set() takes it */
+#define US_ARGUMENT	       US_OPTION_ARGUMENT, 0 /* see us_options.rest */
 #define US_FLAG(type, member)  US_INTO(US_OPTION_FLAG, bool, type, member) /* true */
 #define US_TEXT(type, member)  US_INTO(US_OPTION_TEXT, const char *, type, member)
 #define US_TIME(type, member)  US_INTO(US_OPTION_TIME, uint64_t, type, member) /* ns */
@@ -37,6 +38,14 @@
 #define US_SERVER(type, member)                                                        \
 	US_INTO(US_OPTION_SERVER, struct us_symbol_files, type, member)
 
+/* As perf's commands take a recording. */
+#define US_INPUT_ROW                                                                   \
+	{                                                                              \
+		'i', "input", "FILE", "a recording: the same as FILE without -i",      \
+			US_ARGUMENT                                                    \
+	}
+#define US_MAX_ARGUMENTS 64 /* by options */
+
 /* A command's arguments, and where their values go. */
 struct us_options {
 	const struct us_cmd *cmd;
@@ -46,9 +55,12 @@ struct us_options {
 	/* For the other rows; false: the user was told what is wrong.  May be NULL. */
 	bool (*set)(void *settings, int id, const char *value);
 	/* Results. */
-	char **rest; /* arguments after the options; ends with NULL */
+	char **rest; /* arguments by options (US_ARGUMENT), then those after the
+			options; ends with NULL */
 	int n_rest;
-	bool command; /* rest follows a -- */
+	bool command;		       /* rest follows a -- */
+	char *named[US_MAX_ARGUMENTS]; /* those of rest that were given by options */
+	int n_named;
 };
 
 /*

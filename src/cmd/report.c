@@ -349,6 +349,7 @@ static const struct us_option options[] = {
 	  US_OWN },
 	{ 'o', "output", "FILE", "write to FILE; the suffix names the format",
 	  US_TEXT(struct settings, out) },
+	US_INPUT_ROW,
 	{ 'e', "elf", "ELF[@BIAS]",
 	  "use this symbol file instead of the recorded one; repeatable",
 	  US_IMAGE(struct settings, symbols) },

@@ -244,6 +244,23 @@ class Usage(Cli):
         self.fails(2, "no such format", "report", "--format", "papyrus")
         self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
 
+    def test_recordings_by_option(self):
+        """perf's habit: report -i FILE."""
+        a, b = self.fake(), self.path("b.data")
+        shutil.copy(a, b)
+        for first, second in ([(a,), ("-i", a)], [(a,), ("--input", a)], [(a,), (f"-i{a}",)],
+                              [(a, b), ("-i", a, b)], [(a, b), ("-i", a, "-i", b)],
+                              [(a, b), (b, "--input=" + a)]):
+            text, same = run("report", *first).stdout, run("report", *second).stdout
+            self.assertEqual(text, same)
+            self.assertIn(a, text)
+        self.fails(2, "which function", "annotate", "-i", a)
+        self.fails(1, "a.none", "annotate", "main", "-i", self.path("a.none"))
+        self.fails(1, "a.none", "replay", "-i", self.path("a.none"))
+        self.fails(2, "one recording, not", "replay", "-i", a, b)
+        self.fails(2, "-i needs a value", "report", "-i")
+        self.fails(2, "at most 64", "report", *65 * ("-i", a))
+
     def test_bash_completion(self):
         script = f"""source {SOURCE}/completion/uniscope.bash
             COMP_WORDS=({PROGRAM} record --b) COMP_CWORD=2; _uniscope; echo ${{COMPREPLY[*]}}

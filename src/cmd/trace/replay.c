@@ -226,6 +226,7 @@ static int run_replay(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
+	US_INPUT_ROW,
 	{ OPT_FORMAT, "format", "NAME",
 	  "graph, html, perfetto, chrome, csv, uftrace, strace, calls", US_OWN },
 	{ 'c', "summary", NULL, "the table of system calls: the same as --format calls",
