@@ -15,6 +15,7 @@
 
 #define CONNECT_MS   1000
 #define MAX_FALSE    16 /* stops at no breakpoint */
+#define MAX_LOADER   64 /* stops in a loader, at one breakpoint */
 #define PROOF	     (2 * US_NS_PER_SEC)
 #define RESET_IP     0xfff0 /* x86's, relative to a code segment that begins high */
 #define RESET_VECTOR 0xfffffff0
@@ -23,9 +24,12 @@
 struct us_boot_breakpoints {
 	struct us_gdb gdb;
 	uint64_t ready_ns, start_ns;
-	struct {
+	struct breakpoint {
 		uint64_t address;
 		size_t point;
+		bool exact; /* the code there is known */
+		uint8_t code[US_WATCH_CODE];
+		unsigned n_loader;
 	} at[US_MAX_BREAKPOINT];
 	size_t n;
 	unsigned n_false;
@@ -60,8 +64,11 @@ static int set_all(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
 			r = change(b, 'Z', x->address[k], e);
 			if (r < 0)
 				break;
-			b->at[b->n].address = x->address[k];
-			b->at[b->n++].point = i;
+			struct breakpoint *at = &b->at[b->n++];
+			*at = (struct breakpoint){ .address = x->address[k],
+						   .point = i,
+						   .exact = x->has_expected[k] };
+			memcpy(at->code, x->expected[k], sizeof(at->code));
 		}
 	}
 	return r;
@@ -207,6 +214,74 @@ static int find_hit(struct us_boot_breakpoints *b, size_t *ret, struct us_err *e
 	return 0;
 }
 
+/* Is half of the code the image's?  Half, because a kernel may have changed some of it
+ * by then, as with the plugin.  What cannot be read says nothing against it. */
+static int is_kernel(struct us_boot_breakpoints *b, const struct breakpoint *at,
+		     bool *ret, struct us_err *e)
+{
+	char body[40];
+	const char *hex = b->gdb.parser.body;
+	unsigned unequal = 0;
+	*ret = true;
+	if (!at->exact)
+		return 0;
+	snprintf(body, sizeof(body), "m%" PRIx64 ",%x", at->address, US_WATCH_CODE);
+	int r = ask(b, body, e);
+	if (r < 0 || b->gdb.parser.len != 2 * US_WATCH_CODE)
+		return r;
+	for (size_t i = 0; i < US_WATCH_CODE; i++) {
+		int high = us_gdb_hex(hex[2 * i]), low = us_gdb_hex(hex[2 * i + 1]);
+		unequal += (high << 4 | low) != at->code[i];
+	}
+	*ret = unequal <= US_WATCH_CODE / 2;
+	return 0;
+}
+
+/* A loader runs at the address.  Wait for the kernel there: a breakpoint at the current
+ * instruction would stop the guest again at once. */
+static int pass_loader(struct us_boot_breakpoints *b, struct breakpoint *at,
+		       struct us_err *e)
+{
+	int r = change(b, 'z', at->address, e);
+	if (r < 0 || ++at->n_loader >= MAX_LOADER)
+		return r;
+	r = us_gdb_put(&b->gdb, "s");
+	if (r == 0)
+		r = us_gdb_flush(&b->gdb, us_now_ns() + PATIENCE);
+	if (r == 0)
+		r = us_gdb_get(&b->gdb, us_now_ns() + PATIENCE);
+	if (r < 0)
+		return us_fail(e, r, "step over a loader's instruction: %s",
+			       b->gdb.why);
+	return change(b, 'Z', at->address, e);
+}
+
+static void forget(struct us_boot_breakpoints *b, size_t i)
+{
+	b->at[i] = b->at[--b->n];
+}
+
+/* The guest stands at a breakpoint.  A loader that comes by too often would cost more
+ * than the point is worth: it then counts as not seen. */
+static int take_hit(struct us_boot_breakpoints *b, size_t i, struct us_boot_hit *ret,
+		    struct us_err *e)
+{
+	struct breakpoint *at = &b->at[i];
+	bool kernel;
+	int r = is_kernel(b, at, &kernel, e);
+	if (r < 0)
+		return r;
+	if (kernel) {
+		ret->point = at->point;
+		r = change(b, 'z', at->address, e);
+	} else {
+		r = pass_loader(b, at, e);
+	}
+	if (r == 0 && (kernel || at->n_loader >= MAX_LOADER))
+		forget(b, i);
+	return r;
+}
+
 int us_boot_breakpoints_hear(struct us_boot_breakpoints *b, struct us_boot_hit *ret,
 			     struct us_err *e)
 {
@@ -224,11 +299,8 @@ int us_boot_breakpoints_hear(struct us_boot_breakpoints *b, struct us_boot_hit *
 		r = us_fail(e, -ENOTSUP,
 			    "the guest stops where no breakpoint is set: this KVM does "
 			    "not support hardware breakpoints properly");
-	if (r == 0 && i < b->n) {
-		ret->point = b->at[i].point;
-		r = change(b, 'z', b->at[i].address, e);
-		b->at[i] = b->at[--b->n];
-	}
+	if (r == 0 && i < b->n)
+		r = take_hit(b, i, ret, e);
 	if (r == 0)
 		r = go_on(b, &ret->go_ns, e);
 	return r < 0 ? r : 1;

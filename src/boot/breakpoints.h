@@ -5,8 +5,10 @@
  *
  * The VMM waits for us before the guest's first instruction (QEMU's -S).  The
  * breakpoints are the processor's (Z1), so nothing is written to the guest's memory.
- * Each is removed when it was hit, so that it costs one stop per boot.  The time for
- * which the guest stood still is reported, and does not count as the guest's.  Source:
+ * Each is removed when it was hit, so that it costs one stop per boot.  Where another
+ * code is at the address (a loader's, such as GRUB's at 1 MiB), it stays, for up to 64
+ * stops.  The time for which the guest stood still is reported, and does not count as
+ * the guest's.  Source:
  * "GDB Remote Serial Protocol", appendix E of the GDB manual.
  */
 #ifndef US_BOOT_BREAKPOINTS_H
