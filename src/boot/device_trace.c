@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,16 +36,66 @@ static bool is_use(const char *line)
 	return *value >= '1' && *value <= '9';
 }
 
+/* The place for the block that begins here: its own, a new one, or the oldest's. */
+static struct us_boot_block *begin_block(struct us_boot_trace *t, uint64_t pc)
+{
+	size_t i = 0;
+	while (i < t->n_block && i < US_BOOT_BLOCKS && t->block[i].pc != pc)
+		i++;
+	if (i == t->n_block || i == US_BOOT_BLOCKS)
+		i = t->n_block++ % US_BOOT_BLOCKS;
+	t->current = i;
+	t->block[i] = (struct us_boot_block){ .pc = pc };
+	return &t->block[i];
+}
+
+/*
+ * "0x0010000c:  89 c3                    movl     %eax, %ebx", after a line "IN: " that
+ * begins a block.  A long instruction has several such lines.
+ */
+static void take_code(struct us_boot_trace *t, const char *line)
+{
+	uint64_t pc;
+	unsigned byte;
+	int used = 0;
+	if (!strncmp(line, "IN:", 3)) {
+		t->begins = true;
+		return;
+	}
+	if (sscanf(line, "0x%" SCNx64 ": %n", &pc, &used) != 1 || !used ||
+	    (!t->begins && !t->n_block))
+		return;
+	struct us_boot_block *b = t->begins ? begin_block(t, pc)
+					    : &t->block[t->current];
+	t->begins = false;
+	if (pc != b->pc + b->n)
+		return;
+	for (const char *p = line + used; b->n < sizeof(b->code); p += 3) {
+		if (!isxdigit((unsigned char)p[0]) || !isxdigit((unsigned char)p[1]) ||
+		    (p[2] && p[2] != ' ') || sscanf(p, "%2x", &byte) != 1)
+			return;
+		b->code[b->n++] = (uint8_t)byte;
+		if (!p[2])
+			return;
+	}
+}
+
 /* "Trace 0: 0x7f0f4c000100 [00000000/0000000000100000/00000010/ff000000] kmain": the
  * vCPU, address of QEMU's code, base of the code segment, address, and more. */
 static void take_block(const struct us_boot_trace *t, const char *line)
 {
 	uint64_t host, base, pc;
 	unsigned vcpu;
-	if (t->executed &&
+	if (!t->executed ||
 	    sscanf(line, "Trace %u: 0x%" SCNx64 " [%" SCNx64 "/%" SCNx64 "/", &vcpu,
-		   &host, &base, &pc) == 4)
-		t->executed(t->ctx, pc);
+		   &host, &base, &pc) != 4)
+		return;
+	struct us_boot_block unknown = { .pc = pc };
+	const struct us_boot_block *b = &unknown;
+	for (size_t i = 0; i < t->n_block && i < US_BOOT_BLOCKS; i++)
+		if (t->block[i].pc == pc)
+			b = &t->block[i];
+	t->executed(t->ctx, b);
 }
 
 /* CLOCK_REALTIME in ns; 0: the line has no time. */
@@ -69,6 +120,7 @@ bool us_boot_trace_bytes(struct us_boot_trace *t, const char *bytes, size_t n)
 		}
 		t->line[t->n] = '\0';
 		t->n = 0;
+		take_code(t, t->line);
 		take_block(t, t->line);
 		if (use || !is_use(t->line))
 			continue;

@@ -7,15 +7,17 @@
  * The trace goes to a named pipe, so that it arrives at once.  QEMU waits until
  * somebody reads the pipe: open it before QEMU starts.
  *
- * QEMU's log (-d exec -dfilter) goes there too: a line for each executed block of code
- * that begins at one of the requested addresses.  QEMU writes it when it executes a
- * block that others do not jump to directly yet, which includes the first time.  QEMU
- * has to check the addresses of blocks for this; docs/boot.md has the cost.
+ * QEMU's log (-d exec,in_asm -dfilter) goes there too: a line for each executed block
+ * of code that begins at one of the requested addresses, and before it, when the block
+ * was translated, its instructions.  QEMU writes the line when it executes a block that
+ * others do not jump to directly yet, which includes the first time.  QEMU has to check
+ * the addresses of blocks for this; docs/boot.md has the cost.
  */
 #ifndef US_BOOT_DEVICE_TRACE_H
 #define US_BOOT_DEVICE_TRACE_H
 
 #include "base/err.h"
+#include "vmm/plugin_boot.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +26,14 @@
 #define US_BOOT_TRACE_EVENT "virtio_set_status"
 #define US_BOOT_RESET_X86   0xfffffff0 /* where x86's first block begins */
 
+/* The first bytes of a block of code. */
+struct us_boot_block {
+	uint64_t pc;
+	uint8_t code[US_WATCH_CODE];
+	size_t n; /* 0: not known */
+};
+#define US_BOOT_BLOCKS 64 /* that are remembered; there are as many addresses */
+
 struct us_boot_trace {
 	int fd; /* to poll for reading; -1: none */
 	char line[128];
@@ -31,9 +41,14 @@ struct us_boot_trace {
 	/* Time of the last use from QEMU (-msg timestamp=on: CLOCK_REALTIME); 0: not
 	 * given. */
 	uint64_t real_ns;
-	/* A block that begins at pc was executed; NULL: not wanted. */
-	void (*executed)(void *ctx, uint64_t pc);
+	/* A block was executed; NULL: not wanted. */
+	void (*executed)(void *ctx, const struct us_boot_block *b);
 	void *ctx;
+	/* Those that were translated last; begins: the next line of code is the first
+	 * of a block. */
+	struct us_boot_block block[US_BOOT_BLOCKS];
+	size_t n_block, current;
+	bool begins;
 };
 
 /* Create the pipe at this path.  If `executed` is wanted, set it afterwards. */

@@ -254,17 +254,29 @@ static void read_file(struct booting *b)
 
 /* ---- What QEMU traces ---- */
 
+/* At least half of the code must be the image's: a loader runs where the kernel will
+ * be.  As with the plugin, half of a short one is enough. */
+static bool is_expected(const struct us_boot_point *p, size_t k,
+			const struct us_boot_block *block)
+{
+	size_t unequal = 0;
+	for (size_t i = 0; p->has_expected[k] && i < block->n; i++)
+		unequal += block->code[i] != p->expected[k][i];
+	return unequal <= block->n / 2;
+}
+
 /* A block's first execution is logged; later ones change nothing. */
-static void pass_block(void *ctx, uint64_t pc)
+static void pass_block(void *ctx, const struct us_boot_block *block)
 {
 	struct booting *b = ctx;
+	uint64_t pc = block->pc;
 	uint64_t now = us_now_ns();
 	if (pc == US_BOOT_RESET_X86)
 		pass_now(b, US_BOOT_START, now, US_BOOT_BY_LOG);
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct us_boot_point *p = &b->plan->point[i];
 		for (size_t k = 0; k < p->n_address; k++)
-			if (p->address[k] == pc)
+			if (p->address[k] == pc && is_expected(p, k, block))
 				pass_point(b, i, now, US_BOOT_BY_LOG);
 	}
 }

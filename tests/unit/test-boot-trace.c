@@ -63,12 +63,13 @@ static void its_own_time_counts(void **state)
 
 static uint64_t executed[4];
 static unsigned n_executed;
+static struct us_boot_block last;
 
-static void take(void *ctx, uint64_t pc)
+static void take(void *ctx, const struct us_boot_block *b)
 {
 	assert_ptr_equal(ctx, executed);
-	assert_true(n_executed < 4);
-	executed[n_executed++] = pc;
+	executed[n_executed++ % 4] = b->pc;
+	last = *b;
 }
 
 /* As QEMU 7.2 and 10.0 write it, of 64-bit guests and others. */
@@ -90,6 +91,60 @@ static void blocks_that_were_executed(void **state)
 	assert_int_equal(executed[2], 0x7c00);
 	t.executed = NULL; /* it is not wanted */
 	assert_false(hear(&t, "Trace 0: 0x1 [0/7c00/0/0]\n"));
+}
+
+/* As QEMU 7.2 writes them: a block is translated again when other code is there. */
+static void blocks_have_their_code(void **state)
+{
+	static const uint8_t loader[] = { 0x89, 0x8e, 0x41, 0, 0, 0, 0x89, 0xbe,
+					  0x45, 0,    0,    0, 0, 0, 0,	   0xf3 };
+	static const uint8_t kernel[] = { 0x89, 0xc3, 0xf4 };
+	static const char run[] = "Trace 0: 0x7f [0/0000000000100000/b0/0] \n";
+	static struct us_boot_trace t = { .fd = -1, .executed = take, .ctx = executed };
+	(void)state;
+	n_executed = 0;
+	hear(&t, "----------------\nIN: \n"
+		 "0x00100000:  89 8e 41 00 00 00        movl     %ecx, 0x41(%esi)\n"
+		 "0x00100006:  89 be 45 00 00 00 00 00  movl     $0, 0x45(%esi)\n"
+		 "0x0010000e:  00\n"
+		 "0x0010000f:  f3 a4                    rep movsb (%esi)\n\n");
+	hear(&t, "IN: main\n0x00200000:  55                       pushl    %ebp\n");
+	hear(&t, run);
+	assert_int_equal(last.n, US_WATCH_CODE);
+	assert_memory_equal(last.code, loader, sizeof(loader));
+	hear(&t, "IN: \n0x00100000:  89 c3                    movl     %eax, %ebx\n"
+		 "0x00100002:  f4                       hlt      \n");
+	hear(&t, run);
+	assert_int_equal(last.n, sizeof(kernel));
+	assert_memory_equal(last.code, kernel, sizeof(kernel));
+	hear(&t, "Trace 0: 0x7f [0/0000000000200000/b0/0] \n");
+	assert_int_equal(last.n, 1);
+	assert_int_equal(n_executed, 3);
+}
+
+/* Other processors' code is in words; whatever is not bytes is not known. */
+static void code_in_another_form_is_not_known(void **state)
+{
+	static struct us_boot_trace t = { .fd = -1, .executed = take, .ctx = executed };
+	char line[128];
+	(void)state;
+	hear(&t, "0x00100000:  89 c3  before any block\nIN: \n"
+		 "0x40080000:  580000c0          ldr x0, #0x40080018\n"
+		 "Trace 0: 0x7f [0/0000000040080000/b0/0] \n");
+	assert_int_equal(last.pc, 0x40080000);
+	assert_int_equal(last.n, 0);
+	hear(&t, "IN: \n0x00001000:  add\nIN: \n0x\nIN:\n0x1000:\nIN:\n0x1000: 5");
+	hear(&t, "\nTrace 0: 0x7f [0/0000000000001000/b0/0] \n");
+	assert_int_equal(last.n, 0);
+	/* More blocks than are remembered. */
+	for (unsigned i = 0; i < 3 * US_BOOT_BLOCKS; i++) {
+		snprintf(line, sizeof(line), "IN: \n0x%08x:  f4  hlt\n", i * 16);
+		hear(&t, line);
+	}
+	hear(&t, "Trace 0: 0x7f [0/0000000000000bf0/b0/0] \n");
+	assert_int_equal(last.n, 1);
+	hear(&t, "Trace 0: 0x7f [0/0000000000000000/b0/0] \n");
+	assert_int_equal(last.n, 0);
 }
 
 /* A reader that is late hears when it was; one that lies in the future was now. */
@@ -172,6 +227,8 @@ int main(void)
 		cmocka_unit_test(a_line_may_come_in_pieces),
 		cmocka_unit_test(its_own_time_counts),
 		cmocka_unit_test(blocks_that_were_executed),
+		cmocka_unit_test(blocks_have_their_code),
+		cmocka_unit_test(code_in_another_form_is_not_known),
 		cmocka_unit_test(a_late_reader_is_no_harm),
 		cmocka_unit_test(a_long_line_is_no_harm),
 		cmocka_unit_test(the_pipe_is_heard),

@@ -94,7 +94,7 @@ static int make_log(struct us_boot_variant *v, struct us_err *e)
 		return us_fail(e, -ENOMEM, "out of memory");
 	memcpy(v->logged, v->traced, n * sizeof(*v->logged));
 	v->logged[n++] = (char *)(uintptr_t) "-d";
-	v->logged[n++] = (char *)(uintptr_t) "exec";
+	v->logged[n++] = (char *)(uintptr_t) "exec,in_asm";
 	v->logged[n++] = (char *)(uintptr_t) "-dfilter";
 	v->logged[n] = v->filter;
 	return 0;
