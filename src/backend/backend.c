@@ -78,10 +78,30 @@ int us_backend_check_processor(const char *name, struct us_err *e)
 		       name);
 }
 
+int us_backend_check_protection(const char *kind, struct us_err *e)
+{
+	if (!kind[0])
+		return 0;
+	us_fail(e, -ENOTSUP,
+		"the guest is protected from its host (%s): %s encrypted and "
+		"cannot be read",
+		kind,
+		strcmp(kind, "SEV") ? "its registers and memory are" : "its memory is");
+	us_hint(e, "start it without this protection, or profile it from the inside");
+	return -ENOTSUP;
+}
+
+/* No backend can do anything with such a guest. */
+static int check_guest(const struct us_guest *g, struct us_err *e)
+{
+	int r = g ? us_backend_check_processor(g->processor, e) : 0;
+	return r == 0 && g ? us_backend_check_protection(g->protection, e) : r;
+}
+
 int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
 		     struct us_err *why)
 {
-	if (t->guest && us_backend_check_processor(t->guest->processor, why) < 0)
+	if (check_guest(t->guest, why) < 0)
 		return 0;
 	return o->probe(t, why);
 }
@@ -136,7 +156,7 @@ int us_backend_open(const struct us_target *t, const char *name,
 	struct us_backend *b = NULL;
 	char refused[400] = "";
 	bool chosen = name && strcmp(name, "auto") != 0;
-	int r = t->guest ? us_backend_check_processor(t->guest->processor, e) : 0;
+	int r = check_guest(t->guest, e);
 	if (r < 0)
 		return us_wrap(e, "this guest cannot be inspected");
 	r = chosen ? open_by_name(t, name, &b, e)

@@ -255,7 +255,11 @@ US_MUST_CHECK int us_backend_check(const char *name, struct us_err *e);
  * not known.  0 or -ENOTSUP. */
 US_MUST_CHECK int us_backend_check_processor(const char *name, struct us_err *e);
 
-/* Call o's probe, but only if it can know the guest's processor. */
+/* Does something keep this host from reading the guest?  kind: us_guest.protection.  0
+ * or -ENOTSUP. */
+US_MUST_CHECK int us_backend_check_protection(const char *kind, struct us_err *e);
+
+/* Call o's probe, but only if the guest can be profiled at all. */
 int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
 		     struct us_err *why);
 

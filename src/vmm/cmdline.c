@@ -227,6 +227,16 @@ static void parse_dialect(const struct dialect *d, unsigned argc,
 			 v);
 }
 
+/* cloud-hypervisor's --platform tdx=on,sev_snp=on. */
+static void parse_platform(const char *value, struct us_cmdline *c)
+{
+	char v[16];
+	if (us_option_get(value, NULL, "tdx", v, sizeof(v)) && !strcmp(v, "on"))
+		strcpy(c->protection, "TDX");
+	if (us_option_get(value, NULL, "sev_snp", v, sizeof(v)) && !strcmp(v, "on"))
+		strcpy(c->protection, "SEV-SNP");
+}
+
 bool us_cmdline_parse(const char *vmm, unsigned argc, const char *const argv[],
 		      struct us_cmdline *ret)
 {
@@ -237,5 +247,8 @@ bool us_cmdline_parse(const char *vmm, unsigned argc, const char *const argv[],
 	for (size_t i = 0; i < sizeof(dialects) / sizeof(*dialects); i++)
 		if (!strncmp(vmm, dialects[i].vmm, strlen(dialects[i].vmm)))
 			parse_dialect(&dialects[i], argc, argv, ret);
+	const char *platform = value_of(argc, argv, "--platform", NULL);
+	if (platform && !strcmp(vmm, "cloud-hypervisor"))
+		parse_platform(platform, ret);
 	return true;
 }

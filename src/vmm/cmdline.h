@@ -23,6 +23,9 @@ struct us_cmdline {
 				  (plugin_counts.h), as written */
 	char machine[64];      /* QEMU: -machine type, as written */
 	char cpu[64];	       /* QEMU: -cpu, as written */
+	char protection[16];   /* how the guest is protected from its host: "SEV",
+				  "SEV-ES", "SEV-SNP", "TDX", "CCA", "encryption"; ""
+				  if it is not */
 	uint64_t below_4g;     /* QEMU: -machine max-ram-below-4g; 0: not given */
 	enum us_accel accel;   /* the first choice; UNKNOWN: neither KVM nor TCG */
 	bool tcg_fallback;     /* KVM first, but TCG if KVM is not available */

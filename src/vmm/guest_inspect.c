@@ -253,6 +253,7 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	if (c->config[0] && !g->limited)
 		take_config(proc, c);
 	g->memory = c->memory;
+	snprintf(g->protection, sizeof(g->protection), "%s", c->protection);
 	g->libvirt = c->libvirt;
 	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
 	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));

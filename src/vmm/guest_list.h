@@ -53,6 +53,7 @@ struct us_guest {
 	char vmm[32];	       /* "qemu", "firecracker", ...: name of the executable */
 	char exe[256];	       /* path of the executable; "" if not permitted */
 	char processor[16];    /* what a QEMU emulates: us_qemu_processor() */
+	char protection[16];   /* "SEV-SNP", ...: us_cmdline.protection; "" if none */
 	char name[64];	       /* -name of QEMU, --id of Firecracker; else "" */
 	char kernel[PATH_MAX]; /* image named by the command line, made absolute with
 				  the VMM's working directory; else "". A path of the

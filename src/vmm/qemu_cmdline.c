@@ -248,6 +248,11 @@ struct later {
 	char node[US_CMDLINE_PIECES][64]; /* memdev of each -numa node */
 	unsigned n_node;
 	char machine_backend[64];
+	char protected_by[64]; /* the object that -machine names */
+	struct protector {
+		char id[64], kind[16];
+	} protector[US_CMDLINE_PIECES];
+	unsigned n_protector;
 	bool memory_said; /* by -m */
 	bool disk;	  /* one was found */
 };
@@ -258,6 +263,10 @@ static void parse_machine(const char *value, struct us_cmdline *c, struct later 
 	us_option_get(value, "type", "type", c->machine, sizeof(c->machine));
 	us_option_get(value, "type", "memory-backend", l->machine_backend,
 		      sizeof(l->machine_backend));
+	/* Until 5.2 the second name. */
+	if (us_option_get(value, "type", "confidential-guest-support", v, sizeof(v)) ||
+	    us_option_get(value, "type", "memory-encryption", v, sizeof(v)))
+		snprintf(l->protected_by, sizeof(l->protected_by), "%s", v);
 	if (us_option_get(value, "type", "max-ram-below-4g", v, sizeof(v)) &&
 	    !us_option_size(v, 1, &c->below_4g))
 		c->below_4g = 0;
@@ -304,12 +313,50 @@ static void add_backend(struct later *l, const char *id, uint64_t size)
 	b->size = size;
 }
 
+/* Bit 2 of SEV's policy encrypts the registers, too (AMD 55766, "Guest Policy"). */
+static const char *sev_kind(const char *value)
+{
+	char policy[32];
+	bool es = us_option_get(value, "qom-type", "policy", policy, sizeof(policy)) &&
+		  strtoul(policy, NULL, 0) & 4;
+	return es ? "SEV-ES" : "SEV";
+}
+
+static void parse_protector(const char *type, const char *value, struct later *l)
+{
+	static const char *const kinds[][2] = { { "sev-guest", "SEV" },
+						{ "sev-snp-guest", "SEV-SNP" },
+						{ "tdx-guest", "TDX" },
+						{ "rme-guest", "CCA" } };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strcmp(type, kinds[i][0]) || l->n_protector == US_CMDLINE_PIECES)
+			continue;
+		struct protector *p = &l->protector[l->n_protector++];
+		snprintf(p->kind, sizeof(p->kind), "%s",
+			 i ? kinds[i][1] : sev_kind(value));
+		if (!us_option_get(value, "qom-type", "id", p->id, sizeof(p->id)))
+			p->id[0] = '\0';
+	}
+}
+
+/* An object that the machine does not name protects nothing. */
+static void set_protection(struct us_cmdline *c, const struct later *l)
+{
+	const char *kind = l->protected_by[0] ? "encryption" : "";
+	for (unsigned i = 0; i < l->n_protector; i++)
+		if (l->protected_by[0] && !strcmp(l->protector[i].id, l->protected_by))
+			kind = l->protector[i].kind;
+	snprintf(c->protection, sizeof(c->protection), "%s", kind);
+}
+
 static void parse_object(const char *value, struct later *l)
 {
 	char type[64], id[64], size[32];
 	uint64_t bytes;
-	if (us_option_get(value, "qom-type", "qom-type", type, sizeof(type)) &&
-	    !strncmp(type, "memory-backend-", 15) &&
+	if (!us_option_get(value, "qom-type", "qom-type", type, sizeof(type)))
+		return;
+	parse_protector(type, value, l);
+	if (!strncmp(type, "memory-backend-", 15) &&
 	    us_option_get(value, "qom-type", "id", id, sizeof(id)) &&
 	    us_option_get(value, "qom-type", "size", size, sizeof(size)) &&
 	    us_option_size(size, 1, &bytes))
@@ -490,5 +537,6 @@ bool us_qemu_cmdline_parse(unsigned argc, const char *const argv[],
 		ret->tcg_fallback = l.machine_fallback;
 	}
 	set_pieces(ret, &l);
+	set_protection(ret, &l);
 	return !l.none && strcmp(ret->machine, "none");
 }

@@ -679,6 +679,28 @@ class Targets(Cli):
             done = self.fails(1, f"{verb}: {why}", verb, "-d", "1", "--", qemu, "600")
             self.assertNotIn("plugin", done.stderr)
 
+    def test_protected_guests(self):
+        """What no host can read is refused with one reason, by each way in."""
+        qemu = self.path("qemu-system-x86_64")
+        shutil.copy(shutil.which("bash"), qemu)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            stub = f"127.0.0.1:{s.getsockname()[1]}"
+        vm = subprocess.Popen([qemu, "-c", "read", "-accel", "tcg", "-gdb", f"tcp:{stub}",
+                               "-M", "q35,confidential-guest-support=s", "-object",
+                               "sev-guest,id=s,policy=5"], stdin=subprocess.PIPE)
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.stdin.close)
+        self.addCleanup(vm.kill)
+        why = (r"protected from its host \(SEV-ES\): its registers and memory are encrypted")
+        row, _ = self.ps_row(PROGRAM, vm)
+        self.assertNotIn(" yes", row)
+        self.assertRegex(row, "gdb +no: .*" + why)
+        for args in (["dump", str(vm.pid)], ["dump", f"gdb:{stub}"],
+                     *(["record", "--backend", by, "-o", self.path("x"), str(vm.pid)]
+                       for by in ("auto", "bpf", "kvm", "gdb", "qmp"))):
+            self.fails(1, why, *args)
+
     @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
     def test_waits_for_a_script_to_start_its_guest(self):
         """For longer than a VMM takes, and until the command ends."""

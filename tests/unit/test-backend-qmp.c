@@ -423,6 +423,20 @@ static void migrations_are_seen(void **state)
 				 row[i].goes_on);
 }
 
+static void encryption_is_told(void **state)
+{
+	(void)state;
+	assert_string_equal(us_qemu_says_sev(""), "");
+	assert_string_equal(us_qemu_says_sev("SEV is not enabled\r\n"), "");
+	assert_string_equal(us_qemu_says_sev("unknown command: 'info sev'\r\n"), "");
+	assert_string_equal(
+		us_qemu_says_sev("handle: 1\r\nstate: running\r\nbuild: 10\r\n"
+				 "api version: 1.49\r\ndebug: on\r\n"),
+		"SEV");
+	assert_string_equal(us_qemu_says_sev("SEV type: sev-snp\r\nstate: running\r\n"),
+			    "SEV-SNP");
+}
+
 static void probe_says_why_not(void **state)
 {
 	(void)state;
@@ -449,6 +463,7 @@ static void probe_says_why_not(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encryption_is_told),
 		cmocka_unit_test(probe_says_why_not),
 		cmocka_unit_test(migrations_are_seen),
 		cmocka_unit_test(messages_are_told_apart),

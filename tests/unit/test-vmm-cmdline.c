@@ -344,10 +344,58 @@ static void options_that_are_too_long(void **state)
 	assert_false(us_option_get("{\"x\":1", NULL, "x", v, sizeof(v)));
 }
 
+/* What no host can read must not be shown as if it could. */
+static void protection_is_known(void **state)
+{
+	(void)state;
+#define SNP "{\"qom-type\":\"sev-snp-guest\",\"id\":\"lsec0\",\"policy\":196608}"
+	static const struct {
+		const char *vmm, *line, *protection;
+	} t[] = {
+		{ "qemu", "q|-machine|q35", "" },
+		{ "qemu", "q|-object|sev-guest,id=s", "" },
+		{ "qemu",
+		  "q|-machine|q35,confidential-guest-support=s|-object|sev-guest,id=s",
+		  "SEV" },
+		{ "qemu",
+		  "q|-object|sev-guest,id=s,policy=0x5|-machine|memory-encryption=s",
+		  "SEV-ES" },
+		{ "qemu",
+		  "q|-object|sev-guest,policy=0x3,id=s|-machine|memory-encryption=s",
+		  "SEV" },
+		{ "qemu",
+		  "q|-object|" SNP "|-machine|q35,confidential-guest-support=lsec0",
+		  "SEV-SNP" },
+		{ "qemu",
+		  "q|-object|{\"qom-type\":\"tdx-guest\",\"id\":\"tdx\"}|-M|"
+		  "q35,kernel-irqchip=split,confidential-guest-support=tdx",
+		  "TDX" },
+		{ "qemu",
+		  "q|-M|confidential-guest-support=rme0,virt|-object|rme-guest,id=rme0",
+		  "CCA" },
+		{ "qemu", "q|-M|confidential-guest-support=a|-object|tdx-guest,id=b",
+		  "encryption" },
+		{ "qemu", "q|-M|confidential-guest-support=|-object|tdx-guest", "" },
+		{ "cloud-hypervisor", "c|--platform|tdx=on", "TDX" },
+		{ "cloud-hypervisor", "c|--platform|num_pci_segments=2,sev_snp=on",
+		  "SEV-SNP" },
+		{ "cloud-hypervisor", "c|--platform|tdx=off", "" },
+		{ "crosvm", "c|--platform|tdx=on", "" },
+	};
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		static struct us_cmdline c;
+		parse(t[i].vmm, t[i].line, &c);
+		if (strcmp(c.protection, t[i].protection))
+			fail_msg("%s: %s, not %s", t[i].line, c.protection,
+				 t[i].protection);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(qemu_table),
+		cmocka_unit_test(protection_is_known),
 		cmocka_unit_test(qemu_that_runs_no_guest),
 		cmocka_unit_test(qemu_of_libvirt),
 		cmocka_unit_test(qemu_memory_pieces),

@@ -2,7 +2,9 @@
 /* gdb/setup.c: attach to a stub; see gdb/session.h. */
 #include "backend/gdb/detach.h"
 
+#include "backend/backend.h"
 #include "backend/gdb/machine.h"
+#include "backend/qmp/reply.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -245,6 +247,19 @@ static bool was_paused(struct us_gdb_session *s, uint64_t deadline_ns)
 	return threads_slept(s);
 }
 
+/* What the stub shows of an encrypted guest is not what is in it.  The command line of
+ * one on this host has told that already. */
+static int refuse_protected(struct us_gdb_session *s, uint64_t deadline_ns,
+			    struct us_err *e)
+{
+	char text[512];
+	if (!s->kvm || s->arrival.vmm ||
+	    us_gdb_ask_monitor(&s->client, "info sev", text, sizeof(text),
+			       deadline_ns) < 0)
+		return 0;
+	return us_backend_check_protection(us_qemu_says_sev(text), e);
+}
+
 static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool ran,
 		      uint64_t deadline_ns, struct us_err *e)
 {
@@ -270,7 +285,7 @@ static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool 
 	}
 	s->resume = "c";
 	if (s->qemu)
-		return 0;
+		return refuse_protected(s, deadline_ns, e);
 	r = ask(s, "?", deadline_ns, e);
 	if (r == 0 && us_gdb_stop_kind(g->parser.body, g->parser.len) == US_GDB_GONE)
 		return us_fail(e, -ESRCH, "the guest has exited");

@@ -491,6 +491,17 @@ static void learn_threads(struct qmp *b)
 		return; /* then a stop seems to cost a little more than it does */
 }
 
+/* What QEMU shows of an encrypted guest is not what is in it.  The command line of one
+ * on this host has told that already. */
+static int refuse_protected(struct qmp *b, struct us_err *e)
+{
+	char text[512];
+	if (b->remote.guest.pid ||
+	    us_qmp_human(b->client, "info sev", -1, text, sizeof(text), NULL) < 0)
+		return 0;
+	return us_backend_check_protection(us_qemu_says_sev(text), e);
+}
+
 static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 {
 	bool runs, kvm = false;
@@ -501,6 +512,9 @@ static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 		return r;
 	b->paused = !runs;
 	us_remote_learn_guest(&b->remote, t, us_qmp_fd(b->client));
+	r = refuse_protected(b, e);
+	if (r < 0)
+		return r;
 	learn_threads(b);
 	us_vmm_threads_open(&b->threads, b->remote.guest.pid);
 	if (b->remote.guest.accel == US_ACCEL_UNKNOWN &&

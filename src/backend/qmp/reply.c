@@ -316,6 +316,15 @@ bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len)
 	return !len;
 }
 
+/* hmp_info_sev(): "handle: 1\nstate: running\n...", later "SEV type: sev-snp\n..."; or
+ * "SEV is not enabled", an error, nothing.  It does not tell SEV-ES. */
+const char *us_qemu_says_sev(const char *text)
+{
+	if (strncmp(text, "state: ", 7) != 0 && !strstr(text, "\nstate: "))
+		return "";
+	return strcasestr(text, "sev-snp") ? "SEV-SNP" : "SEV";
+}
+
 bool us_qmp_migrates(const char *text, size_t len)
 {
 	/* QAPI's MigrationStatus; all others are on the way to one of these. */

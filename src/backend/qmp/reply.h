@@ -51,4 +51,8 @@ bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len);
  * HMP's `info migrate`?  Not NUL-terminated. */
 bool us_qmp_migrates(const char *text, size_t len);
 
+/* The protection that the answer to "info sev" tells, as us_guest.protection; "": none.
+ */
+const char *us_qemu_says_sev(const char *text);
+
 #endif
