@@ -679,6 +679,21 @@ class Targets(Cli):
             done = self.fails(1, f"{verb}: {why}", verb, "-d", "1", "--", qemu, "600")
             self.assertNotIn("plugin", done.stderr)
 
+    @unittest.skipUnless(shutil.which("qemu-system-riscv64"), "SKIP: no QEMU for riscv64")
+    def test_clusters(self):
+        """A stub that shows some of the vCPUs: how many there are more is said."""
+        stub = self.path("stub")
+        vm = subprocess.Popen(["qemu-system-riscv64", "-M", "sifive_u", "-smp", "5", "-S", "-display",
+                               "none", "-nodefaults", "-gdb", f"unix:{stub},server=on,wait=off"],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        self.wait_for(lambda: os.path.exists(stub))
+        done = run("record", "-d", "0.2", "-o", self.path("x"), f"gdb:{stub}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("4 more vCPUs are in other clusters", done.stderr)
+        self.assertIn("4 more vCPUs are in other clusters", run("report", self.path("x")).stdout)
+
     def test_protected_guests(self):
         """What no host can read is refused with one reason, by each way in."""
         qemu = self.path("qemu-system-x86_64")

@@ -271,6 +271,11 @@ static void describe(struct gdb *b)
 		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
 		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
 		 us_peer_ram_how(&b->remote.ram));
+	if (s->n_beyond)
+		us_append(
+			base->caution, sizeof(base->caution),
+			"%s%u more vCPUs are in other clusters, which are not sampled",
+			base->caution[0] ? ". " : "", s->n_beyond);
 	if (s->unsure)
 		us_append(
 			base->hazard, sizeof(base->hazard),

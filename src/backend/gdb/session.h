@@ -70,6 +70,8 @@ struct us_gdb_session {
 	struct us_vmm_threads threads;
 	uint64_t nap_ns; /* how long the replies of one stop take */
 	unsigned n_vcpu;
+	unsigned n_beyond; /* vCPUs in other clusters: QEMU's stub shows each cluster as
+			      a process, and a debugger the first of them */
 	unsigned selected; /* the vCPU that is selected in the stub; US_MAX_VCPUS:
 			      unknown */
 	char thread[US_MAX_VCPUS][24];

@@ -343,6 +343,16 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 	return r;
 }
 
+/* QEMU's monitor knows all vCPUs, the stub's list those of one cluster. */
+static void count_beyond(struct us_gdb_session *s)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
+		n += s->tid[i] != 0;
+	if (n > s->n_vcpu)
+		s->n_beyond = n - s->n_vcpu;
+}
+
 struct transfer {
 	struct us_gdb_session *s;
 	uint64_t deadline_ns;
@@ -433,6 +443,7 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 		r = ask_nature(s, before, ran, deadline_ns, e);
 	if (r == 0)
 		r = ask_threads(s, deadline_ns, e);
+	count_beyond(s);
 	if (r == 0)
 		r = ask_layout(s, xml, deadline_ns, e);
 	if (r == 0 && s->qemu)
