@@ -88,3 +88,11 @@ enum us_thread_ran us_thread_ran(const struct us_thread_runs *before,
 		return US_THREAD_RAN;
 	return a->sleeps ? US_THREAD_SLEPT : US_THREAD_NOT_KNOWN;
 }
+
+bool us_thread_worked(const struct us_thread_runs *before,
+		      const struct us_thread_runs *after, pid_t tid, uint64_t ns,
+		      uint64_t turns)
+{
+	const struct us_thread_run *b = find(before, tid), *a = find(after, tid);
+	return b && a && (a->ran_ns - b->ran_ns >= ns || a->turns - b->turns >= turns);
+}

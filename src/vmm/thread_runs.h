@@ -42,4 +42,10 @@ enum us_thread_ran {
 enum us_thread_ran us_thread_ran(const struct us_thread_runs *before,
 				 const struct us_thread_runs *after, pid_t tid);
 
+/* Has it had a CPU for this long, or this often, in between?  False: not, or not known.
+ */
+bool us_thread_worked(const struct us_thread_runs *before,
+		      const struct us_thread_runs *after, pid_t tid, uint64_t ns,
+		      uint64_t turns);
+
 #endif

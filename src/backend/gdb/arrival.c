@@ -3,11 +3,14 @@
 #include "backend/gdb/arrival.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "vmm/guest_threads.h"
 #include "vmm/proc.h"
 
-#define SETTLE_LOOKS 10
+#define SETTLE_LOOKS 30
 #define SETTLE_US    10000
+#define WORK_NS	     (2 * US_NS_PER_MS)
+#define WORK_TURNS   8
 
 /* What cannot be read stays empty, and so tells nothing. */
 static void look(pid_t vmm, struct us_thread_runs *ret)
@@ -17,11 +20,18 @@ static void look(pid_t vmm, struct us_thread_runs *ret)
 		us_thread_runs_fini(ret);
 }
 
-static bool all_slept(const struct us_thread_runs *before,
-		      const struct us_thread_runs *after)
+/* It sleeps since the look before, or it has worked for longer than the way to sleep
+ * takes, on a host however busy. */
+static bool is_clear(const struct us_gdb_arrival *a, pid_t tid)
 {
-	for (size_t i = 0; i < after->n; i++)
-		if (us_thread_ran(before, after, after->v[i].tid) != US_THREAD_SLEPT)
+	return us_thread_ran(&a->earlier, &a->before, tid) == US_THREAD_SLEPT ||
+	       us_thread_worked(&a->first, &a->before, tid, WORK_NS, WORK_TURNS);
+}
+
+static bool all_clear(const struct us_gdb_arrival *a)
+{
+	for (size_t i = 0; i < a->before.n; i++)
+		if (!is_clear(a, a->before.v[i].tid))
 			return false;
 	return true;
 }
@@ -30,15 +40,15 @@ static bool all_slept(const struct us_thread_runs *before,
  * sleep, and would seem to have been woken by us. */
 void us_gdb_arrival_begin(struct us_gdb_arrival *a)
 {
+	look(a->vmm, &a->first);
 	look(a->vmm, &a->before);
 	for (unsigned i = 0; i < SETTLE_LOOKS && a->before.n; i++) {
+		us_thread_runs_fini(&a->earlier);
+		a->earlier = a->before;
+		a->before = (struct us_thread_runs){ 0 };
 		usleep(SETTLE_US);
-		look(a->vmm, &a->after);
-		bool settled = all_slept(&a->before, &a->after);
-		us_thread_runs_fini(&a->before);
-		a->before = a->after;
-		a->after = (struct us_thread_runs){ 0 };
-		if (settled)
+		look(a->vmm, &a->before);
+		if (all_clear(a))
 			return;
 	}
 }
@@ -50,8 +60,16 @@ void us_gdb_arrival_end(struct us_gdb_arrival *a)
 
 void us_gdb_arrival_fini(struct us_gdb_arrival *a)
 {
+	us_thread_runs_fini(&a->first);
+	us_thread_runs_fini(&a->earlier);
 	us_thread_runs_fini(&a->before);
 	us_thread_runs_fini(&a->after);
+}
+
+static bool did_run(const struct us_gdb_arrival *a, pid_t tid)
+{
+	return is_clear(a, tid) &&
+	       us_thread_ran(&a->before, &a->after, tid) == US_THREAD_RAN;
 }
 
 /* If the threads disagree, somebody woke a vCPU of a paused guest (a monitor that was
@@ -65,10 +83,9 @@ enum us_gdb_ran us_gdb_arrival_tell(const struct us_gdb_arrival *a,
 		if (!tid[i])
 			continue;
 		pid_t own = us_thread_by_inner_id(proc, tid[i]);
-		enum us_thread_ran ran = us_thread_ran(&a->before, &a->after, own);
 		n++;
-		n_ran += ran == US_THREAD_RAN;
-		n_slept += ran == US_THREAD_SLEPT;
+		n_ran += did_run(a, own);
+		n_slept += us_thread_ran(&a->before, &a->after, own) == US_THREAD_SLEPT;
 	}
 	if (n && n_slept == n)
 		return US_GDB_DID_NOT_RUN;

@@ -15,7 +15,8 @@
 
 struct us_gdb_arrival {
 	pid_t vmm; /* 0: not known */
-	struct us_thread_runs before, after;
+	/* The first look; the last two before connecting; afterwards. */
+	struct us_thread_runs first, earlier, before, after;
 };
 
 enum us_gdb_ran {
@@ -24,7 +25,7 @@ enum us_gdb_ran {
 	US_GDB_DID_NOT_RUN, /* paused, or suspended (S3), which looks the same */
 };
 
-/* Shortly before connecting.  Takes 10 ms, and up to 100 ms if the guest runs. */
+/* Shortly before connecting.  Takes 10 ms, on a busy host up to 300 ms. */
 void us_gdb_arrival_begin(struct us_gdb_arrival *a);
 /* After the stub's first answer, before it is asked for anything of a vCPU. */
 void us_gdb_arrival_end(struct us_gdb_arrival *a);
