@@ -3,7 +3,6 @@
 #include "profile/compare_priv.h"
 
 #include "base/cleanup.h"
-#include "base/nearest.h"
 #include "base/student.h"
 #include "base/vec.h"
 #include "profile/interval.h"
@@ -142,27 +141,44 @@ static int add_profile(struct us_comparer *c, unsigned side, unsigned run)
 	return 0;
 }
 
+/* A recording may have several functions of a number: inlined elsewhere, or unnamed. */
+static void add_value(struct us_value *to, struct us_value x)
+{
+	*to = (struct us_value){ to->v + x.v, hypot(to->down, x.down),
+				 hypot(to->up, x.up) };
+}
+
 /* The value of --per's function in one recording. */
-static int find_per(struct us_comparer *c, unsigned side, unsigned run,
+static int find_per(struct us_comparer *c, uint32_t number, unsigned side, unsigned run,
 		    struct us_err *e)
 {
 	const struct us_profile *p = c->side[side]->v[run];
-	struct us_nearest near = us_nearest_to(c->o->per);
-	char question[64];
+	struct us_value *per = &c->per[side][run];
 	size_t n;
-	const struct us_profile_func *all = us_profile_funcs(p, &n);
-	const struct us_profile_func *f = us_profile_named(p, &near);
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
 	_cleanup_free_ uint64_t *waiting = waiting_of(p);
 	if (!waiting)
 		return us_fail(e, -ENOMEM, "compare: out of memory");
-	if (f)
-		c->per[side][run] = share_of(c, p, f, true, waiting[f - all]);
-	if (f && c->per[side][run].v > 0)
+	for (size_t i = 0; i < n; i++)
+		if (f[i].total && c->number[side][run][i] == number)
+			add_value(per, share_of(c, p, &f[i], true, waiting[i]));
+	if (per->v > 0)
 		return 0;
-	return us_fail(e, -EINVAL,
-		       "--per %s: no sample of the recording %s has such a function%s",
-		       c->o->per, side ? "after" : "before",
-		       us_nearest_question(&near, question, sizeof(question)));
+	us_fail(e, -EINVAL,
+		"--per %s: no sample of the recording %s has such a function",
+		c->o->per, side ? "after" : "before");
+	us_hint(e, "choose one that did the same work in each recording");
+	return -EINVAL;
+}
+
+static int find_all_per(struct us_comparer *c, struct us_err *e)
+{
+	uint32_t number;
+	int r = us_compare_named(c, c->o->per, &number, e);
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned i = 0; i < c->side[side]->n && r == 0; i++)
+			r = find_per(c, number, side, i, e);
+	return r;
 }
 
 /* --- all of a side --- */
@@ -251,13 +267,6 @@ static int by_number(const void *a, const void *b)
 	if (x->side != y->side)
 		return x->side < y->side ? -1 : 1;
 	return (x->run > y->run) - (x->run < y->run);
-}
-
-/* A recording may have several functions of a number: inlined elsewhere, or unnamed. */
-static void add_value(struct us_value *to, struct us_value x)
-{
-	*to = (struct us_value){ to->v + x.v, hypot(to->down, x.down),
-				 hypot(to->up, x.up) };
 }
 
 static void make_row(const struct us_comparer *c, const struct us_compare_item *v,
@@ -360,12 +369,13 @@ int us_compare_begin(struct us_comparer *c, struct us_err *e)
 					       side ? "after" : "before");
 			c->same_build = c->same_build && is_same_build(first, p);
 		}
-	int r = 0;
-	for (unsigned side = 0; side < 2 && c->o->by == US_COMPARE_PER; side++)
-		for (unsigned i = 0; i < c->side[side]->n && r == 0; i++)
-			r = find_per(c, side, i, e);
-	if (r == 0 && us_compare_number(c))
-		r = us_fail(e, -ENOMEM, "compare: out of memory");
+	if (us_compare_number(c))
+		return us_fail(e, -ENOMEM, "compare: out of memory");
+	int r = c->o->by == US_COMPARE_PER ? find_all_per(c, e) : 0;
+	if (r < 0) {
+		us_compare_names_fini(&c->names);
+		us_compare_number_fini(c);
+	}
 	return r;
 }
 

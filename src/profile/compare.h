@@ -34,8 +34,10 @@ enum us_compare_by {
 
 struct us_compare_opts {
 	enum us_compare_by by;
-	const char *per; /* name of that function; its total is used */
-	bool total;	 /* include callees; else self */
+	/* Name of that function, whose total is used: as the comparison shows it, or as
+	 * a recording or an image has it. */
+	const char *per;
+	bool total; /* include callees; else self */
 };
 
 struct us_compare_side {
@@ -69,8 +71,9 @@ struct us_comparison {
 };
 
 /*
- * -EINVAL: some profiles are counted and some sampled, or no function has the name
- * `per` (the message has the nearest name); -ENODATA: a side has no samples; -ENOMEM.
+ * -EINVAL: some profiles are counted and some sampled, or no function or several have
+ * the name `per` (the message has the nearest name, or the hint theirs); -ENODATA: a
+ * side has no samples; -ENOMEM.
  */
 US_MUST_CHECK int us_compare(const struct us_compare_side *before,
 			     const struct us_compare_side *after,

@@ -9,6 +9,7 @@
 #include "profile/compare_priv.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "symbol/demangle.h"
 
@@ -324,6 +325,67 @@ int us_compare_number(struct us_comparer *c)
 		us_compare_number_fini(c);
 	}
 	return rc;
+}
+
+/* --- as a user calls them --- */
+
+/* An address is no name of the same code in another build. */
+static bool is_called(const struct us_profile_func *f, const char *word)
+{
+	return f->total && f->known &&
+	       (!strcmp(f->name, word) || !strcmp(f->base, word) ||
+		!strcmp(f->raw, word));
+}
+
+/* Mark the numbers of a recording's functions that are called so. */
+static void mark_called(const struct us_comparer *c, unsigned side, unsigned run,
+			const char *word, bool *called)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(c->side[side]->v[run], &n);
+	for (size_t i = 0; i < n; i++)
+		if (is_called(&f[i], word))
+			called[c->number[side][run][i]] = true;
+}
+
+static int choose_called(const struct us_comparer *c, const char *word,
+			 const bool *called, uint32_t *ret, struct us_err *e)
+{
+	struct us_nearest all = us_nearest_to(word), several = us_nearest_to(word);
+	char question[64];
+	for (uint32_t k = 0; k < c->names.n; k++) {
+		us_nearest_try(&all, c->names.v[k]);
+		if (!called[k])
+			continue;
+		us_nearest_try(&several, c->names.v[k]);
+		*ret = k;
+	}
+	if (several.n == 1)
+		return 0;
+	if (!several.n)
+		return us_fail(e, -EINVAL, "--per %s: no sample has such a function%s",
+			       word,
+			       us_nearest_question(&all, question, sizeof(question)));
+	us_fail(e, -EINVAL, "--per %s: %u functions are called so", word, several.n);
+	us_hint(e, "choose one of them: %s", several.list);
+	return -EINVAL;
+}
+
+int us_compare_named(const struct us_comparer *c, const char *word, uint32_t *ret,
+		     struct us_err *e)
+{
+	for (uint32_t k = 0; k < c->names.n; k++)
+		if (!strcmp(c->names.v[k], word)) {
+			*ret = k;
+			return 0;
+		}
+	_cleanup_free_ bool *called = calloc(c->names.n + 1, sizeof(*called));
+	if (!called)
+		return us_fail(e, -ENOMEM, "compare: out of memory");
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned i = 0; i < c->side[side]->n; i++)
+			mark_called(c, side, i, word, called);
+	return choose_called(c, word, called, ret, e);
 }
 
 void us_compare_number_fini(struct us_comparer *c)

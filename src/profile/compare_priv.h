@@ -40,6 +40,11 @@ US_MUST_CHECK int us_compare_begin(struct us_comparer *c, struct us_err *e);
 /* Fill in number and names.  0 or -ENOMEM.  us_compare_number_fini() leaves names. */
 US_MUST_CHECK int us_compare_number(struct us_comparer *c);
 void us_compare_number_fini(struct us_comparer *c);
+/* After us_compare_number(): the number of the function that a user calls so, as the
+ * comparison shows it, or as a recording or an image has it.  -EINVAL with *e filled:
+ * there is none, or there are several. */
+US_MUST_CHECK int us_compare_named(const struct us_comparer *c, const char *word,
+				   uint32_t *ret, struct us_err *e);
 
 /* Make a value of an estimate and its interval. */
 struct us_value us_value_of(double v, double low, double high);

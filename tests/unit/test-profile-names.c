@@ -8,6 +8,7 @@
 #include "profile/compare_tree.h"
 #include "report/report.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -225,6 +226,27 @@ static const struct us_compare_row *row_of(const struct us_comparison *c,
 	return NULL;
 }
 
+/* `once` ran as often in both: relative to it, nothing has changed. */
+static void check_per(const struct us_profile *p, const struct us_profile *q,
+		      const char *per, bool ok, const char *words)
+{
+	struct us_compare_side a = { { p }, 1 }, b = { { q }, 1 };
+	struct us_compare_opts o = { .by = US_COMPARE_PER, .per = per };
+	struct us_comparison c;
+	struct us_err e = { 0 };
+	print_message("# --per %s\n", per);
+	assert_int_equal(us_compare(&a, &b, &o, &c, &e), ok ? 0 : -EINVAL);
+	if (!ok) {
+		print_message("# %s; %s\n", e.msg, e.hint);
+		assert_non_null(strstr(*e.hint ? e.hint : e.msg, words));
+		return;
+	}
+	const struct us_compare_row *r = row_of(&c, words);
+	assert_true(r->before > 0.999 && r->before < 1.001);
+	assert_true(r->after > 0.999 && r->after < 1.001);
+	us_comparison_fini(&c);
+}
+
 static struct given repeated(struct given g, size_t index, size_t times)
 {
 	struct given x = { .n = 0 };
@@ -266,6 +288,13 @@ static void check_compared(const char *flags)
 	assert_true(r->was && !r->is);
 	row_of(&c, "once");
 	us_comparison_fini(&c);
+	/* One recording shows it as "init (a.c)", the other as "init". */
+	check_per(p, q, "init (a.c)", true, "once");
+	check_per(q, p, "init (a.c)", true, "init (a.c)");
+	check_per(p, q, "once", true, "init (a.c)");
+	check_per(p, q, "init", false, "init (a.c), init (b.c)");
+	check_per(p, q, "init (b.c)", false, "the same work in each");
+	check_per(p, q, "onec", false, "did you mean once?");
 	us_profile_free(p);
 	us_profile_free(q);
 }
