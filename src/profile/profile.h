@@ -55,6 +55,10 @@
  * "resolution"    "block": program counters fall on the starts of translation
  *                 blocks; "function": on the starts of functions
  *
+ * US_FACT_CODE_BITS, US_FACT_PROGRAM_BITS
+ *                 "32" or "64": how wide most x86 code was that ran, of the kernel and
+ *                 of programs
+ *
  * and "kernel", "pid", "vmm", "command", "backend", "how", "caution", "vcpus", "seed",
  * "host", "version".
  */

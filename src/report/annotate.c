@@ -44,6 +44,33 @@ static const struct us_profile_module *module_of(const struct us_profile *p,
 	return NULL;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static const struct us_profile_func *sampled(const struct us_profile *p,
+					     const struct us_function *f)
+{
+	size_t n;
+	const struct us_profile_func *v = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].known && !v[i].inlined && v[i].start == f->start &&
+		    same_text(v[i].module, f->module))
+			return &v[i];
+	return NULL;
+}
+
+/* How wide the code was that ran there; 0: not known. */
+static unsigned bits_of(const struct us_profile *p, const struct us_function *f)
+{
+	const struct us_profile_func *seen = sampled(p, f);
+	bool program = seen && seen->user && !seen->kernel;
+	const char *bits = us_profile_fact(p, program ? US_FACT_PROGRAM_BITS
+						      : US_FACT_CODE_BITS);
+	return bits ? (unsigned)strtoul(bits, NULL, 10) : 0;
+}
+
 /* Find the function's bytes in the image. */
 static int find_code(struct work *w, struct us_err *e)
 {
@@ -67,15 +94,11 @@ static int find_code(struct work *w, struct us_err *e)
 	w->a->cut = size > US_ANNOTATE_BYTES || size < w->f->size;
 	w->n_code = size < US_ANNOTATE_BYTES ? (size_t)size : US_ANNOTATE_BYTES;
 	w->code = file->bytes + c->offset + (at - c->start);
-	w->dis = us_disassembler_open(
-		us_symbols_machine(us_profile_symbols(w->a->p), w->f), file->is64);
+	w->dis = us_disassembler_open(us_symbols_machine(us_profile_symbols(w->a->p),
+							 w->f, bits_of(w->a->p, w->f)),
+				      file->is64);
 	w->a->bytes_only = !w->dis;
 	return 0;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
 }
 
 /* Each file, inlined function and line has its own row. */
@@ -318,19 +341,6 @@ static void compare_times(struct work *w)
 				      w->sources.files.v[i].changed > st.st_mtime;
 }
 
-/* The name that the profile shows for the function, if it has one. */
-static const char *shown_name(const struct us_profile *p, const struct us_function *f,
-			      const char *name)
-{
-	size_t n;
-	const struct us_profile_func *v = us_profile_funcs(p, &n);
-	for (size_t i = 0; i < n; i++)
-		if (v[i].known && !v[i].inlined && v[i].start == f->start &&
-		    same_text(v[i].module, f->module))
-			return v[i].name;
-	return name;
-}
-
 /* Keep the function's program counters out of all. */
 static int take_pcs(struct work *w, const struct us_profile_pc *all, size_t n)
 {
@@ -379,7 +389,8 @@ static int begin(struct work *w, const char **ret_dir)
 	const char *resolution = us_profile_fact(a->p, "resolution");
 	const char *caution = us_profile_fact(a->p, "caution");
 	const char *name = outer && outer->func ? outer->func : w->f->raw;
-	a->name = strdup(shown_name(a->p, w->f, name));
+	const struct us_profile_func *seen = sampled(a->p, w->f);
+	a->name = strdup(seen ? seen->name : name);
 	a->raw = w->f->raw;
 	a->module = w->f->module;
 	a->start = w->f->start;

@@ -26,6 +26,10 @@
  * outwards, through its parents, to the outermost frame.  0 is the empty stack. */
 typedef uint32_t us_stack_id;
 
+/* Keys of facts. */
+#define US_FACT_CODE_BITS    "code_bits"
+#define US_FACT_PROGRAM_BITS "program_bits"
+
 #define US_BUILD_ID_MAX	  20
 #define US_STORE_MAX_PATH 4096
 

@@ -185,11 +185,11 @@ int us_elf_cfi_read(const struct us_elf_file *f, const struct us_elf_file *debug
 }
 
 /* The number of the return address is 16 on x86-64 and 8 on i386 (psABIs). */
-bool us_elf_cfi_is_x86_64(const struct us_elf_file *f)
+unsigned us_elf_cfi_x86_bits(const struct us_elf_file *f)
 {
 	struct us_elf_bytes bytes;
 	if (us_elf_bytes(f, ".eh_frame", MAX_BYTES, &bytes) < 0)
-		return false;
+		return 0;
 	struct us_cursor all = { bytes.at, bytes.at + bytes.size, false };
 	struct us_cursor c = us_cursor_take(&all, us_cursor_fixed(&all, 4));
 	us_cursor_fixed(&c, 4); /* the first record is a CIE */
@@ -198,7 +198,7 @@ bool us_elf_cfi_is_x86_64(const struct us_elf_file *f)
 	us_cursor_uleb(&c);
 	us_cursor_sleb(&c);
 	uint64_t column = version == 1 ? us_cursor_u8(&c) : us_cursor_uleb(&c);
-	bool is = letters && (!*letters || *letters == 'z') && !c.bad && column == 16;
+	bool known = letters && (!*letters || *letters == 'z') && !c.bad;
 	free(bytes.owned);
-	return is;
+	return !known ? 0 : column == 16 ? 64 : column == 8 ? 32 : 0;
 }

@@ -38,8 +38,8 @@ US_MUST_CHECK int us_elf_cfi_read(const struct us_elf_file *f,
 				  struct us_cfi_table **ret,
 				  struct us_elf_cfi_stats *stats, struct us_err *e);
 
-/* Is what .eh_frame describes code of x86-64, whatever the file's header says?  False
- * also if there is none. */
-bool us_elf_cfi_is_x86_64(const struct us_elf_file *f);
+/* The width of the x86 code that .eh_frame describes, whatever the file's header says:
+ * 32 or 64; 0: not known. */
+unsigned us_elf_cfi_x86_bits(const struct us_elf_file *f);
 
 #endif

@@ -428,7 +428,8 @@ size_t us_symbols_lookup_in(struct us_symbols *s, const struct us_function *f,
 		    describe(s, &s->modules.v[k], f->bias, pc, frames));
 }
 
-uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f)
+uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f,
+			    unsigned bits)
 {
 	const struct us_elf_file *file = us_elf_image_file(f->image);
 	size_t k = module_of(s, f->image);
@@ -436,8 +437,8 @@ uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f)
 		return file->machine;
 	struct us_dwarf *d = dwarf_of(&s->modules.v[k]);
 	unsigned size = d ? us_dwarf_address_size(d, f->start - f->bias) : 0;
-	bool is64 = size ? size == 8 : us_elf_cfi_is_x86_64(file);
-	return is64 ? EM_X86_64 : EM_386;
+	unsigned told = size ? 8 * size : us_elf_cfi_x86_bits(file);
+	return (told ? told : bits) == 64 ? EM_X86_64 : EM_386;
 }
 
 /* From addresses of the file to those of the guest. */

@@ -120,8 +120,11 @@ size_t us_symbols_lookup_in(struct us_symbols *s, const struct us_function *f,
 			    us_gva pc, struct us_frame *ret, size_t max);
 
 /* The machine (EM_*) whose instructions the function has.  It is the file's, but a
- * 64-bit x86 kernel may be packed as a 32-bit file, for loaders that take no other. */
-uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f);
+ * 64-bit x86 kernel may be packed as a 32-bit file, for loaders that take no other.
+ * bits: how wide the code was that ran, which counts where the file has no tables; 0:
+ * not known. */
+uint16_t us_symbols_machine(struct us_symbols *s, const struct us_function *f,
+			    unsigned bits);
 
 /* Visit the addresses at which code of a source line begins.  file: its name, or the
  * end of its path from a '/' on. */

@@ -57,8 +57,10 @@ static void build(void)
 	need("gcc -O1 -g -no-pie work.c -o prog");
 }
 
-/* Two samples at the start of work_one called by work_two, one in work_two. */
-static struct us_profile *profile_of(enum us_match match, us_gva *ret_one)
+/* Two samples at the start of work_one called by work_two, one in work_two.  bits: how
+ * wide the recording says that the code was, or NULL. */
+static struct us_profile *profile_of_bits(enum us_match match, const char *bits,
+					  us_gva *ret_one)
 {
 	struct us_err e = { 0 };
 	struct us_writer *w;
@@ -73,6 +75,8 @@ static struct us_profile *profile_of(enum us_match match, us_gva *ret_one)
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	assert_int_equal(us_writer_open(fd, &w, &e), 0);
 	assert_int_equal(us_writer_module(w, &m, &e), 0);
+	if (bits)
+		assert_int_equal(us_writer_fact(w, US_FACT_CODE_BITS, bits, &e), 0);
 	struct us_sample x = { .state = US_VCPU_GUEST,
 			       .end = US_END_ROOT,
 			       .weight = 1 };
@@ -87,6 +91,11 @@ static struct us_profile *profile_of(enum us_match match, us_gva *ret_one)
 	if (ret_one)
 		*ret_one = one;
 	return p;
+}
+
+static struct us_profile *profile_of(enum us_match match, us_gva *ret_one)
+{
+	return profile_of_bits(match, NULL, ret_one);
 }
 
 static void check_found(const struct us_profile *p, const char *text, size_t n,
@@ -315,9 +324,9 @@ static void test_address_spaces(void **state)
 }
 
 /* Only 64-bit code has addresses relative to rip. */
-static void check_is_64_bit(const char *how, bool want)
+static void check_bits(const char *how, const char *bits, bool want)
 {
-	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	struct us_profile *p = profile_of_bits(US_MATCH_YES, bits, NULL);
 	struct us_annotation *a = annotation_of(p, "work_one");
 	bool rip = false;
 	for (size_t i = 0; i < a->insns.n; i++)
@@ -329,6 +338,11 @@ static void check_is_64_bit(const char *how, bool want)
 	us_profile_free(p);
 }
 
+static void check_is_64_bit(const char *how, bool want)
+{
+	check_bits(how, NULL, want);
+}
+
 /* As 64-bit kernels are given to QEMU's multiboot loader. */
 static void test_packed_as_32_bit_file(void **state)
 {
@@ -338,13 +352,20 @@ static void test_packed_as_32_bit_file(void **state)
 	need("gcc -O1 -g -no-pie -static -nostdlib -Wl,-e,main work.c -o prog64");
 	need("objcopy -O elf32-i386 prog64 prog");
 	check_is_64_bit("packed", true);
-	need("objcopy -g -O elf32-i386 prog64 prog");
+	need("objcopy -g -O elf32-i386 prog64 prog && rm prog64");
 	check_is_64_bit("packed, by .eh_frame", true);
+	check_bits("packed, and the guest came from 32 bits", "32", true);
+	need("objcopy -R .eh_frame prog");
+	check_bits("packed, by what ran", "64", true);
+	check_bits("packed, and nothing is known", NULL, false);
 	need("gcc -m32 -c -O1 -g work.c -o work32.o && "
 	     "ld -m elf_i386 -e main work32.o -o prog");
 	check_is_64_bit("32-bit", false);
 	need("strip -g prog");
 	check_is_64_bit("32-bit, by .eh_frame", false);
+	check_bits("32-bit, beside 64-bit code", "64", false);
+	need("objcopy -R .eh_frame prog");
+	check_bits("32-bit, by what ran", "32", false);
 }
 
 int main(void)

@@ -203,6 +203,7 @@ static void see_sample(void *ctx, const struct us_live_sample *l)
 	if (!r->first_ns)
 		r->first_ns = us_now_ns();
 	r->images.hasty = l->warm_up;
+	us_code_bits_add(&r->code_bits, &l->capture->regs);
 	us_images_sample(&r->images, l);
 	us_kernel_sample(&r->kernel, l);
 	if (r->see)
@@ -276,6 +277,7 @@ static void progress(void *ctx, const struct us_record_stats *s)
 		(void)write_modules(r, NULL); /* a full disk shows at the next flush */
 	}
 	write_vcpus(r);
+	(void)!us_code_bits_write(&r->code_bits, r->writer, NULL);
 	if (!tells_functions(r))
 		(void)us_kernel_write(&r->kernel, r->writer);
 	if (r->sums)

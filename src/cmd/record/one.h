@@ -13,6 +13,7 @@
 #ifndef US_CMD_RECORD_ONE_H
 #define US_CMD_RECORD_ONE_H
 
+#include "cmd/record/code_bits.h"
 #include "cmd/record/host.h"
 #include "cmd/record/images.h"
 #include "cmd/record/kernel.h"
@@ -76,6 +77,7 @@ struct us_recording {
 	struct us_writer *writer;
 	struct us_progress progress;
 	unsigned changes_written, vcpus_written;
+	struct us_code_bits code_bits;
 	unsigned vcpu_threads; /* number of the VMM's vCPU threads at first */
 	uint64_t first_ns;     /* of the first capture */
 	struct us_summary summary;
