@@ -89,13 +89,23 @@ unsigned us_events_n_vcpu(const struct us_events_file *f)
 	return n < US_MAX_VCPUS ? n : US_MAX_VCPUS;
 }
 
+static const uint64_t *function_table(const struct us_events_file *f)
+{
+	return (const void *)((const char *)f->map + f->head.function_offset);
+}
+
+const uint64_t *us_events_functions(const struct us_events_file *f, size_t *ret_n)
+{
+	*ret_n = f->n_function;
+	return function_table(f);
+}
+
 /* Writes the new functions.  Called after records are copied and before they are
  * written, so that each function precedes the records that refer to it. */
 static int take_functions(struct us_events_file *f, const struct us_events_sink *sink,
 			  struct us_err *e)
 {
-	const uint64_t *table = (const void *)((const char *)f->map +
-					       f->head.function_offset);
+	const uint64_t *table = function_table(f);
 	uint32_t n = __atomic_load_n(&f->map->n_function, __ATOMIC_ACQUIRE);
 	if (n > US_EVENTS_FUNCTIONS)
 		n = US_EVENTS_FUNCTIONS;

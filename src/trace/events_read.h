@@ -56,6 +56,9 @@ US_MUST_CHECK int us_events_record(struct us_events_file *f, struct us_writer *w
 				   struct us_err *e);
 /* vCPUs that were started, at most US_MAX_VCPUS: records of others are passed over. */
 unsigned us_events_n_vcpu(const struct us_events_file *f);
+/* The addresses of the functions that were passed on so far, *ret_n of them; in memory
+ * that QEMU shares. */
+const uint64_t *us_events_functions(const struct us_events_file *f, size_t *ret_n);
 /* How full the fullest ring is with unread records, from 0 to 1. */
 double us_events_fill(const struct us_events_file *f);
 /* Sign of life of a stream's reader; call it about every 100 ms. */

@@ -305,6 +305,35 @@ def wrong_image_is_told(args, qemu):
         check("NOT what ran" in warnings, f"warnings: {warnings}")
 
 
+def names_outlive_the_image(args, qemu):
+    """A recording has the names of what was counted or traced, whatever becomes of the image."""
+    for how in (Counting, Tracing):
+        with tempfile.TemporaryDirectory(prefix="uniscope-image-") as folder:
+            image = shutil.copy(qemu.elf(args.build, "counted"), folder)
+            with how(args, qemu, kernel=image) as c:
+                truth = c.counts()
+                c.end()
+                told = []
+                for other in (None, qemu.elf(args.build, "shares"), ""):
+                    if other is not None:
+                        os.unlink(image)
+                    if other:
+                        shutil.copy(other, image)
+                    report = c.report()
+                    calls = Counter({f["name"]: f["calls"] for f in report["functions"]})
+                    told.append((calls, " ".join(report["warnings"])))
+                    if how is Tracing:
+                        rows = c.us.run("replay", "--format", "csv", c.out).stdout
+                        told[-1] += (rows,)
+        check(all(told[0][0][n] for n in truth if n not in ("top_loop_rounds", "tick")),
+              f"{how.command}: {told[0][0]}")
+        for now in told[1:]:
+            check(now[0] == told[0][0], f"{how.command}: {now[0] - told[0][0]}")
+            check("names that the recording holds" in now[1], f"{how.command}: {now[1]}")
+            check(now[2:] == told[0][2:], "replay names other functions")
+        note(f"{how.command}: {len(told[0][0])} functions")
+
+
 def refusals_say_why(args):
     us = Uniscope(args.build)
     vm = ["--", "qemu-system-x86_64", "-kernel",
@@ -384,6 +413,7 @@ def points(tap, args, qemu):
     tap.point("QEMU is killed", lambda: qemu_is_killed(args, qemu))
     tap.point("uniscope is killed", lambda: uniscope_is_killed(args, qemu))
     tap.point("a wrong image is told", lambda: wrong_image_is_told(args, qemu))
+    tap.point("names outlive the image", lambda: names_outlive_the_image(args, qemu))
     tap.point("refusals say why", lambda: refusals_say_why(args))
 
 

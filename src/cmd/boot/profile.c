@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/boot/ways.h"
+#include "cmd/trace/plugin_names.h"
 #include "report/bars.h"
 #include "vmm/cmdline.h"
 
@@ -189,6 +190,8 @@ static int write_counted(struct us_boot_profile *p, const struct us_counts *c,
 		r = write_phases(p, ph, w, e);
 	if (r == 0)
 		r = write_facts(p, c, &sums, w, e);
+	if (r == 0)
+		r = us_plugin_names_write(&p->variant->run, c, NULL, w, e);
 	if (r == 0)
 		r = us_writer_end(w, &stats, US_RECORD_DONE, "", e);
 	us_writer_close(w);

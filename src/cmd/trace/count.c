@@ -3,6 +3,7 @@
 #include "cmd/trace/count_list.h"
 #include "cmd/options.h"
 #include "cmd/record/output.h"
+#include "cmd/trace/plugin_names.h"
 #include "cmd/trace/plugin_run.h"
 #include "report/report.h"
 #include "trace/counts_read.h"
@@ -159,6 +160,8 @@ static int write_recording(struct counting *n, struct us_err *e)
 		r = us_counts_record(&c, w, &n->sums, e);
 	if (r == 0)
 		r = write_facts(n, &c, w, e);
+	if (r == 0)
+		r = us_plugin_names_write(&n->run, &c, NULL, w, e);
 	struct us_record_stats stats = { .elapsed_ns = n->run.elapsed_ns };
 	if (r == 0)
 		r = us_writer_end(w, &stats, n->run.end, n->run.end_words, e);

@@ -352,6 +352,7 @@ int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_fa
 					  .match = (uint8_t)f->match,
 					  .bias = r->images.v[i].bias };
 		us_images_module(&r->images, &place, i, &m);
+		m.number = us_plugin_run_module(i);
 		rc = us_writer_module(w, &m, e);
 	}
 	return rc;

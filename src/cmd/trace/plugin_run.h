@@ -85,6 +85,11 @@ void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 US_MUST_CHECK int us_plugin_run_facts(const struct us_plugin_run *r,
 				      const struct us_plugin_facts *f,
 				      struct us_writer *w, struct us_err *e);
+/* The number of the module that these have for an image. */
+static inline uint32_t us_plugin_run_module(size_t image)
+{
+	return (uint32_t)image + 1;
+}
 /* Ends QEMU, removes the folder; accepts a zeroed one. */
 void us_plugin_run_fini(struct us_plugin_run *r);
 

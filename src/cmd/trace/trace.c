@@ -2,6 +2,7 @@
 /* trace.c: `uniscope trace`: which functions an emulated guest enters and leaves. */
 #include "cmd/options.h"
 #include "cmd/record/output.h"
+#include "cmd/trace/plugin_names.h"
 #include "cmd/trace/plugin_run.h"
 #include "cmd/trace/choice.h"
 #include "cmd/trace/server.h"
@@ -220,6 +221,8 @@ static int write_counts(struct tracing *t, enum us_match *ret_match, struct us_e
 		t->sums = us_counts_sums_of(&c);
 	else
 		r = us_counts_record(&c, t->writer, &t->sums, e);
+	if (r == 0)
+		r = us_plugin_names_write(&t->run, &c, &t->file, t->writer, e);
 	us_counts_close(&c);
 	return r;
 }
