@@ -253,8 +253,11 @@ struct later {
 		char id[64], kind[16];
 	} protector[US_CMDLINE_PIECES];
 	unsigned n_protector;
-	bool memory_said; /* by -m */
-	bool disk;	  /* one was found */
+	uint64_t machine_memory; /* -machine memory.size; 0: not given */
+	bool memory_said;	 /* by -m */
+	bool cpus_said;		 /* by -smp */
+	bool config;		 /* a file may say both: -readconfig */
+	bool disk;		 /* one was found */
 };
 
 static void parse_machine(const char *value, struct us_cmdline *c, struct later *l)
@@ -270,6 +273,9 @@ static void parse_machine(const char *value, struct us_cmdline *c, struct later 
 	if (us_option_get(value, "type", "max-ram-below-4g", v, sizeof(v)) &&
 	    !us_option_size(v, 1, &c->below_4g))
 		c->below_4g = 0;
+	if (us_option_get(value, "type", "memory.size", v, sizeof(v)) &&
+	    !us_option_size(v, 1, &l->machine_memory))
+		l->machine_memory = 0;
 	if (!us_option_get(value, "type", "accel", v, sizeof(v)))
 		return;
 	l->machine_accel = accel_of(v);
@@ -288,7 +294,7 @@ static void parse_accel(const char *value, struct us_cmdline *c, struct later *l
 	l->accel_option = true;
 }
 
-static void parse_smp(const char *value, struct us_cmdline *c)
+static void parse_smp(const char *value, struct us_cmdline *c, struct later *l)
 {
 	static const char *const levels[] = { "sockets", "dies", "clusters", "cores",
 					      "threads" };
@@ -301,6 +307,7 @@ static void parse_smp(const char *value, struct us_cmdline *c)
 			if (us_option_get(value, "cpus", levels[i], v, sizeof(v)))
 				n *= strtoul(v, NULL, 0) & 0xffff;
 	}
+	l->cpus_said = true;
 	c->cpus = n < 1 ? 1 : n > US_MAX_VCPUS ? US_MAX_VCPUS : (unsigned)n;
 }
 
@@ -433,16 +440,29 @@ static void parse_name(const char *value, struct us_cmdline *c)
 		c->debug_threads = true;
 }
 
+/* QEMU rounds up to 8 KiB (set_memory_options). */
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + 8191) & ~8191ULL;
+}
+
 static void parse_memory(const char *value, struct us_cmdline *c, struct later *l)
 {
 	char v[32];
 	uint64_t bytes;
-	/* QEMU rounds up to 8 KiB (set_memory_options). */
 	if (!us_option_get(value, "size", "size", v, sizeof(v)) ||
 	    !us_option_size(v, MIB, &bytes) || bytes >= UINT64_MAX - 8192)
 		return;
-	c->memory = (bytes + 8191) & ~8191ULL;
+	c->memory = whole_pages(bytes);
 	l->memory_said = true;
+}
+
+/* The file is not read: what it may say is not known, unless the command line says it
+ * later, which counts then. */
+static void parse_config(struct later *l)
+{
+	l->memory_said = l->cpus_said = false;
+	l->config = true;
 }
 
 static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *l)
@@ -455,8 +475,10 @@ static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *
 		parse_name(v, c);
 	else if (!strcmp(o, "m"))
 		parse_memory(v, c, l);
+	else if (!strcmp(o, "readconfig"))
+		parse_config(l);
 	else if (!strcmp(o, "smp"))
-		parse_smp(v, c);
+		parse_smp(v, c, l);
 	else if (!strcmp(o, "machine") || !strcmp(o, "M"))
 		parse_machine(v, c, l);
 	else if (!strcmp(o, "accel"))
@@ -506,18 +528,45 @@ static uint64_t backend_size(const struct later *l, const char *id)
 	return 0;
 }
 
+/* Boards that have 128 MiB if nobody says how much; others have a size of their own. */
+static bool is_common(const char *machine)
+{
+	static const char *const known[] = { "pc", "q35", "microvm", "virt" };
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(machine, known[i], strlen(known[i])))
+			return true;
+	return !*machine;
+}
+
+/* What nobody said. */
+static void set_defaults(struct us_cmdline *c, const struct later *l)
+{
+	if (!l->cpus_said)
+		c->cpus = l->config ? 0 : 1;
+	if (l->memory_said)
+		return;
+	if (l->config)
+		c->memory = 0;
+	else if (l->machine_memory && l->machine_memory < UINT64_MAX - 8192)
+		c->memory = whole_pages(l->machine_memory);
+	else
+		c->memory = is_common(c->machine) ? 128 * MIB : 0;
+}
+
 static void set_pieces(struct us_cmdline *c, const struct later *l)
 {
 	for (unsigned i = 0; i < l->n_node; i++)
 		c->piece[c->n_piece++] = backend_size(l, l->node[i]);
 	if (!c->n_piece && l->machine_backend[0])
 		c->piece[c->n_piece++] = backend_size(l, l->machine_backend);
-	if (!l->memory_said && c->n_piece == 1 && c->piece[0])
-		c->memory = c->piece[0];
 	uint64_t sum = 0;
+	bool known = true;
 	for (unsigned i = 0; i < c->n_piece; i++)
-		if (!c->piece[i] || __builtin_add_overflow(sum, c->piece[i], &sum))
-			sum = UINT64_MAX / 2;
+		known &= c->piece[i] && !__builtin_add_overflow(sum, c->piece[i], &sum);
+	if (!known)
+		sum = UINT64_MAX;
+	else if (!l->memory_said && c->n_piece)
+		c->memory = sum;
 	/* Pieces that do not add up to the guest's memory are of no use. */
 	if (c->n_piece && sum != c->memory)
 		c->n_piece = 0;
@@ -528,14 +577,13 @@ bool us_qemu_cmdline_parse(unsigned argc, const char *const argv[],
 {
 	struct later l = { .machine_accel = US_ACCEL_TCG };
 	struct walk w = { .argv = argv, .argc = argc, .at = 1 };
-	ret->memory = 128 * MIB; /* of PC, microvm and most boards */
-	ret->cpus = 1;
 	while (walk_next(&w))
 		parse_one(&w, ret, &l);
 	if (!l.accel_option) {
 		ret->accel = l.machine_accel;
 		ret->tcg_fallback = l.machine_fallback;
 	}
+	set_defaults(ret, &l);
 	set_pieces(ret, &l);
 	set_protection(ret, &l);
 	return !l.none && strcmp(ret->machine, "none");

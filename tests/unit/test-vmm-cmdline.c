@@ -226,6 +226,46 @@ static void qemu_memory_pieces(void **state)
 	assert_int_equal(c.n_piece, 0);
 }
 
+/* 0: it cannot be known. */
+static void qemu_memory_by_other_ways(void **state)
+{
+	(void)state;
+#define RAM "|-object|memory-backend-ram,id=r,size=32M"
+	static const struct {
+		const char *line;
+		uint64_t memory;
+		unsigned cpus;
+	} t[] = {
+		{ "q|-M|pc-i440fx-7.2", 128 * MIB, 1 },
+		{ "q|-M|virt,gic-version=3", 128 * MIB, 1 },
+		{ "q|-M|sbsa-ref", 0, 1 },
+		{ "q|-M|raspi3b|-m|1G", GIB, 1 },
+		{ "q|-M|pc,memory.size=300M", 300 * MIB, 1 },
+		{ "q|-M|pc,memory.size=300M|-m|64", 64 * MIB, 1 },
+		{ "q|-m|64|-M|pc,memory.size=300M", 64 * MIB, 1 },
+		{ "q|-M|pc,memory.size=x", 128 * MIB, 1 },
+		{ "q|-M|pc,memory-backend=r" RAM, 32 * MIB, 1 },
+		{ "q" RAM "|-M|pc|-machine|memory-backend=r", 32 * MIB, 1 },
+		/* QEMU refuses nodes that do not add up to what there is. */
+		{ "q" RAM "|-object|memory-backend-ram,id=s,size=96M|"
+		  "-numa|node,memdev=r|-numa|node,memdev=s",
+		  128 * MIB, 1 },
+		{ "q|-readconfig|f", 0, 0 },
+		{ "q|-m|64|-smp|2|-readconfig|f", 0, 0 },
+		{ "q|-readconfig|f|-m|64|-smp|2", 64 * MIB, 2 },
+		{ "q|-readconfig|f|-M|pc,memory.size=300M", 0, 0 },
+		{ "q|-readconfig|f|-M|pc,memory-backend=r" RAM, 32 * MIB, 0 },
+	};
+#undef RAM
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		static struct us_cmdline c;
+		print_message("# %s\n", t[i].line);
+		assert_true(parse("qemu", t[i].line, &c));
+		assert_int_equal(c.memory, t[i].memory);
+		assert_int_equal(c.cpus, t[i].cpus);
+	}
+}
+
 static void other_vmms(void **state)
 {
 	(void)state;
@@ -399,6 +439,7 @@ int main(void)
 		cmocka_unit_test(qemu_that_runs_no_guest),
 		cmocka_unit_test(qemu_of_libvirt),
 		cmocka_unit_test(qemu_memory_pieces),
+		cmocka_unit_test(qemu_memory_by_other_ways),
 		cmocka_unit_test(other_vmms),
 		cmocka_unit_test(vmm_names),
 		cmocka_unit_test(processors),
