@@ -222,6 +222,7 @@ static bool step(struct x86 *x, const uint8_t *code, const struct us_x86_insn *i
 		us_boot_path_branch(path, to);
 		break;
 	case US_X86_SYSRET:
+	case US_X86_FAR_RET:
 	case US_X86_IRET:
 	case US_X86_STOP:
 		return us_boot_path_end(path);

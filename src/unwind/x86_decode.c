@@ -26,7 +26,7 @@ static const uint8_t kind_1[256] = {
 	[0xc2 ... 0xc3] = US_X86_RET,
 	[0xc8] = US_X86_ENTER,
 	[0xc9] = US_X86_LEAVE,
-	[0xca ... 0xcb] = US_X86_IRET,
+	[0xca ... 0xcb] = US_X86_FAR_RET,
 	[0xcc] = US_X86_BREAK,
 	[0xcf] = US_X86_IRET,
 	[0xe0 ... 0xe3] = US_X86_BRANCH,
@@ -342,6 +342,7 @@ static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 			address(p, i);
 		return;
 	case US_X86_RET:
+	case US_X86_FAR_RET:
 	case US_X86_ENTER:
 		i->imm = (uint16_t)p->imm;
 		return;
@@ -422,9 +423,12 @@ static bool moves_frame(uint8_t kind)
 	}
 }
 
-/* In 32-bit code, with a prefix, these go to a 16-bit address. */
+/* In 32-bit code, with a prefix, these go to a 16-bit address.  A far ret without REX.W
+ * goes to a 32-bit one, also in 64-bit code. */
 static bool goes_16(const struct us_x86_parts *p, uint8_t kind)
 {
+	if (kind == US_X86_FAR_RET)
+		return p->bits == 64 ? !p->w : p->size16;
 	return p->size16 && p->bits != 64 && kind >= US_X86_CALL && kind <= US_X86_RET;
 }
 

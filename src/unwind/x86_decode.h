@@ -44,12 +44,13 @@ enum us_x86_kind {
 	US_X86_CALL_INDIRECT,
 	US_X86_JUMP, /* to end + imm */
 	US_X86_JUMP_INDIRECT,
-	US_X86_BRANCH, /* to end + imm, or on */
-	US_X86_RET,    /* pops the address, and imm bytes more */
-	US_X86_IRET,   /* leaves by another frame: iret, sysexit, far ret */
-	US_X86_SYSRET, /* leaves for ring 3, to rcx */
-	US_X86_STOP,   /* does not go on: ud2, far jumps */
-	US_X86_BREAK,  /* int3: goes on, but is padding between functions as well */
+	US_X86_BRANCH,	/* to end + imm, or on */
+	US_X86_RET,	/* pops the address, and imm bytes more */
+	US_X86_FAR_RET, /* pops the address and cs, and imm bytes more */
+	US_X86_IRET,	/* leaves by another frame: iret, sysexit */
+	US_X86_SYSRET,	/* leaves for ring 3, to rcx */
+	US_X86_STOP,	/* does not go on: ud2, far jumps */
+	US_X86_BREAK,	/* int3: goes on, but is padding between functions as well */
 };
 
 /* What the instruction does with rsp as a whole. */

@@ -160,10 +160,11 @@ int32_t us_x86_flow_pops(struct us_x86_flow *f, us_gva pc)
 		pc += insn.len;
 		if (insn.kind == US_X86_RET)
 			n = insn.imm;
+		else if (insn.kind == US_X86_FAR_RET)
+			n = f->word + insn.imm; /* cs was pushed before the CALL */
 		else if (us_x86_is_jump(&insn))
 			pc = us_x86_flow_target(f, pc, &insn);
-		if (insn.kind == US_X86_RET || insn.kind == US_X86_JUMP_INDIRECT ||
-		    insn.kind >= US_X86_IRET)
+		if (insn.kind == US_X86_JUMP_INDIRECT || insn.kind >= US_X86_RET)
 			break;
 	}
 	f->path.lost = lost;

@@ -51,6 +51,11 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 bool us_x86_far_jump(struct us_x86_flow *f, const struct us_x86_insn before[2],
 		     const struct us_x86_insn *insn, us_gva *ret);
 
+/* Where a far ret at pc goes that only loads cs: to an address that the code right
+ * before it pushes, by itself (push $1f) or from a register (lea 1f(%rip), %rax; push
+ * %rax).  False: not known, or it returns to a caller. */
+bool us_x86_far_ret_to(const struct us_x86_flow *f, us_gva pc, us_gva *ret);
+
 /* *before: the two instructions before a place, if they set registers for such a jump;
  * else it is left alone. */
 void us_x86_before_place(struct us_x86_flow *f, us_gva pc,

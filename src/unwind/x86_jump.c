@@ -20,6 +20,33 @@ bool us_x86_far_jump(struct us_x86_flow *f, const struct us_x86_insn before[2],
 	return len != 0;
 }
 
+#define PUSH_VALUE 5 /* bytes: push $value */
+#define LEA	   7 /* lea disp(%rip), reg */
+
+bool us_x86_far_ret_to(const struct us_x86_flow *f, us_gva pc, us_gva *ret)
+{
+	uint8_t code[LEA + 2]; /* up to pc; a push with REX is 2 bytes */
+	int32_t value;
+	if (pc < sizeof(code) || !us_paging_read(f->path.paging, f->path.space,
+						 pc - sizeof(code), code, sizeof(code)))
+		return false;
+	const uint8_t *push = code + sizeof(code) - PUSH_VALUE;
+	if (push[0] == 0x68) {
+		memcpy(&value, push + 1, sizeof(value));
+		*ret = f->word == 4 ? (uint32_t)value : (us_gva)(int64_t)value;
+		return true;
+	}
+	bool high = code[sizeof(code) - 2] == 0x41; /* r8 to r15 */
+	uint8_t low = code[sizeof(code) - 1] - 0x50;
+	const uint8_t *lea = code + !high;
+	if (f->word != 8 || low > 7 || lea[0] != (high ? 0x4c : 0x48) ||
+	    lea[1] != 0x8d || lea[2] != (low << 3 | 5))
+		return false;
+	memcpy(&value, lea + 3, sizeof(value));
+	*ret = pc - 1 - high + (us_gva)(int64_t)value;
+	return true;
+}
+
 /* movabs $value, reg is the longest, mov $value, reg32 the shortest. */
 #define SET_MAX 10
 #define SET_MIN 5

@@ -30,7 +30,8 @@ static bool ends_flow(const struct us_x86_insn *insn)
 {
 	return insn->kind == US_X86_RET || insn->kind == US_X86_JUMP ||
 	       insn->kind == US_X86_JUMP_INDIRECT || insn->kind == US_X86_STOP ||
-	       insn->kind == US_X86_IRET || insn->kind == US_X86_SYSRET;
+	       insn->kind == US_X86_FAR_RET || insn->kind == US_X86_IRET ||
+	       insn->kind == US_X86_SYSRET;
 }
 
 static bool is_constant(const struct us_x86_insn *insn)

@@ -63,6 +63,20 @@ static void note_retpoline(struct us_x86_flow *f, const struct us_x86_state *pus
 	note_table(f, &before);
 }
 
+/* A far ret above the return address goes to what the code has pushed: on in the
+ * function, with another cs. */
+static void note_far_ret(struct us_x86_flow *f, const struct us_code_place *at,
+			 us_gva pc, const struct us_x86_state *st)
+{
+	struct us_x86_state after = *st;
+	us_gva to;
+	us_x86_state_drop(&after, 2 * f->word);
+	if (us_x86_far_ret_to(f, pc, &to))
+		goes_to(f, at, to, &after);
+	else if (st->sp.sym == US_SYM_SP && st->sp.off < -f->word)
+		note_table(f, &after);
+}
+
 /* Note where this instruction leads besides the next one; false: it does not lead to
  * the next one. */
 static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
@@ -93,6 +107,9 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 	case US_X86_BREAK:
 		if (at->end)
 			return true; /* bounded: no padding leads past the end */
+		break;
+	case US_X86_FAR_RET:
+		note_far_ret(f, at, next - insn->len, st);
 		break;
 	case US_X86_RET:
 	case US_X86_IRET:
@@ -377,7 +394,12 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 		if (!us_x86_flow_decode(f, pc, &insn))
 			return DEAD;
 		us_gva next = pc + insn.len;
-		if (insn.kind == US_X86_RET)
+		if (insn.kind == US_X86_FAR_RET && us_x86_far_ret_to(f, pc, &far)) {
+			us_x86_state_drop(&st, 2 * f->word);
+			pc = far;
+			continue;
+		}
+		if (insn.kind == US_X86_RET || insn.kind == US_X86_FAR_RET)
 			return rule_for(&st, st.sp, ret) ? RETURNS : ASTRAY;
 		if (insn.kind == US_X86_IRET) {
 			us_x86_state_drop(&st, insn.imm);
@@ -547,6 +569,7 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		case US_X86_BREAK:
 			return true;
 		case US_X86_JUMP_INDIRECT:
+		case US_X86_FAR_RET:
 		case US_X86_IRET:
 		case US_X86_SYSRET:
 			return false;

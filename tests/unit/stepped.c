@@ -64,6 +64,20 @@ __asm__(".text\n"
 	"	jne 1b\n"
 	"	ret\n"
 	".size add_up, . - add_up\n"
+	/* As kernels load cs: by a far return to what follows. */
+	".globl load_cs\n"
+	".type load_cs, @function\n"
+	"load_cs:\n"
+	"	mov %cs, %eax\n"
+	"	push %rbx\n"
+	"	push %rax\n"
+	"	lea 1f(%rip), %rax\n"
+	"	push %rax\n"
+	"	lretq\n"
+	"1:	mov %eax, %ebx\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	".size load_cs, . - load_cs\n"
 	".section .note.GNU-stack,\"\",@progbits\n"
 	".text\n");
 #else
@@ -112,12 +126,35 @@ __asm__(".text\n"
 	"	jne 1b\n"
 	"	ret\n"
 	".size add_up, . - add_up\n"
+	".globl load_cs\n"
+	".type load_cs, @function\n"
+	"load_cs:\n"
+	"	push %ebx\n"
+	"	push %cs\n"
+	"	push $1f\n"
+	"	lret\n"
+	"1:	mov %eax, %ebx\n"
+	/* With cs below its return address, as a far call leaves it. */
+	"	push %cs\n"
+	"	call far_leaf\n"
+	"	pop %ebx\n"
+	"	ret\n"
+	".size load_cs, . - load_cs\n"
+	".globl far_leaf\n"
+	".type far_leaf, @function\n"
+	"far_leaf:\n"
+	"	push %ebx\n"
+	"	mov 12(%esp), %ebx\n"
+	"	pop %ebx\n"
+	"	lret\n"
+	".size far_leaf, . - far_leaf\n"
 	".section .note.GNU-stack,\"\",@progbits\n"
 	".text\n");
 #endif
 
 void switch_to(u64 **from, u64 **to);
 u64 add_up(const u64 *v, u64 n);
+void load_cs(void);
 void program(void);
 
 NOINLINE static u64 leaf(u64 x)
@@ -413,6 +450,7 @@ NOINLINE static u64 shapes(u64 x)
 	for (u64 i = 0; i < 9; i++)
 		r += table(i);
 	r += calls_many(x) + by_value(b, x) + sum_of(4, x, r, 3UL, 4UL);
+	load_cs();
 	r += may_give_up(x) + split(9);
 	r += takes_three(x, r, 5) + returns_in_memory(r).v[3] + takes_two(r, x);
 	r += by_pointer(ops, sizeof(ops) / sizeof(*ops), x);

@@ -108,8 +108,10 @@ static bool kind_fits(const char *text, const struct us_x86_insn *i)
 		return k == US_X86_ENDBR;
 	if (starts(t, "sysret"))
 		return k == US_X86_SYSRET;
-	if (starts(t, "iret") || starts(t, "lret"))
+	if (starts(t, "iret"))
 		return k == US_X86_IRET;
+	if (starts(t, "lret"))
+		return k == US_X86_FAR_RET || k == US_X86_STOP;
 	if (starts(t, "ud2"))
 		return k == US_X86_STOP;
 	if (starts(t, "int3"))
@@ -317,6 +319,9 @@ static void flow(void **state)
 	EXPECT(US_X86_RET, NO, NO, 0, 0xf3, 0xc3);
 	EXPECT(US_X86_RET, NO, NO, 0xfff0, 0xc2, 0xf0, 0xff);
 	EXPECT(US_X86_IRET, NO, NO, 0, 0x48, 0xcf);
+	EXPECT(US_X86_FAR_RET, NO, NO, 0, 0x48, 0xcb);
+	EXPECT(US_X86_FAR_RET, NO, NO, 16, 0x48, 0xca, 16, 0);
+	EXPECT(US_X86_STOP, NO, NO, 0, 0xcb); /* pops two words of 4 bytes */
 	EXPECT(US_X86_SYSRET, NO, NO, 0, 0x48, 0x0f, 0x07);
 	EXPECT(US_X86_OTHER, NO, NO, 0, 0xf4);
 	EXPECT(US_X86_STOP, NO, NO, 0, 0x0f, 0x0b);
@@ -365,6 +370,8 @@ static void narrow_flow(void **state)
 	EXPECT_32(US_X86_STOP, NO, NO, 0, 0x66, 0xea, 1, 2, 8, 0);
 	EXPECT_32(US_X86_ENDBR, NO, NO, 0, 0xf3, 0x0f, 0x1e, 0xfb);
 	EXPECT_32(US_X86_IRET, NO, NO, 0, 0xcf);
+	EXPECT_32(US_X86_FAR_RET, NO, NO, 0, 0xcb);
+	EXPECT_32(US_X86_STOP, NO, NO, 0, 0x66, 0xcb);
 	/* Other lengths than in 64-bit code: addresses of 16 bits, moffs, les, aam. */
 	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0x8b, 0x06, 1, 2);
 	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0x8b, 0x44, 1);

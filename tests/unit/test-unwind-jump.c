@@ -276,13 +276,73 @@ static void narrow_by_a_pop_and_a_jump(void **state)
 	}
 }
 
+/* A function that the code behind `push %cs; call` enters, as a far CALL does:
+ * push ebx; nop; pop ebx; lret. */
+static void narrow_by_a_far_return(void **state)
+{
+	(void)state;
+	static const uint32_t stack[] = { 0, 0x2007, 8, 0, 0x3006 };
+	regs.bits = 32;
+	FUNCTION(0x1000, "\x53\x90\x5b\xcb");
+	FUNCTION(0x2000, "\x53\x0e\xe8\xf9\xef\xff\xff\x5b\xc3");
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x59\xc3");
+	memcpy(ram + STACK, stack, sizeof(stack));
+	for (unsigned k = 0; k < 8; k++) {
+		unsigned at = k % 4;
+		if (k == 4) /* and where functions begin is not known */
+			us_unwinder_set_code(unwinder, NULL, NULL);
+		unwind(0x1000 + at, at == 1 || at == 2 ? STACK : STACK + 4);
+		assert_true(out.n >= 3);
+		assert_int_equal(out.pc[1], 0x2007);
+		assert_int_equal(out.how[1], US_HOW_CODE);
+		assert_int_equal(out.pc[2], 0x3006);
+	}
+}
+
+/* The far ret goes on in the function: to what lea loads, or, as mov does not tell,
+ * anywhere in it.
+ * push rbx; push 8; lea 1f(%rip), %rax or mov $.., %rax; push rax; lretq;
+ * 1: mov %eax, %ebx; pop rbx; ret */
+static void on_behind_a_far_return(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\x53\x6a\x08\x48\x8d\x05\x03\0\0\0\x50\x48\xcb"
+			 "\x89\xc3\x5b\xc3");
+	FUNCTION(0x1100, "\x53\x6a\x08\x48\xc7\xc0\x0d\x11\0\0\x50\x48\xcb"
+			 "\x89\xc3\x5b\xc3");
+	FUNCTION(0x2000, "\x50\xe8\xfa\xef\xff\xff\x59\xe8\xf4\xf0\xff\xff");
+	/* Where each instruction is, and how much is pushed before it. */
+	static const unsigned at[][2] = { { 0, 0 },  { 1, 1 },	{ 3, 2 },  { 10, 2 },
+					  { 11, 3 }, { 13, 1 }, { 15, 1 }, { 16, 0 } };
+	put(STACK + 64, 0x2006);
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		unwind(0x1000 + at[i][0], STACK + 64 - 8 * at[i][1]);
+		assert_int_equal(out.pc[1], 0x2006);
+		assert_int_equal(out.how[1], US_HOW_CODE);
+	}
+	us_unwinder_set_code(unwinder, NULL, NULL);
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		unwind(0x1000 + at[i][0], STACK + 64 - 8 * at[i][1]);
+		assert_int_equal(out.pc[1], 0x2006);
+		assert_int_equal(out.how[1], US_HOW_CODE);
+	}
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK + 64, 0x200c);
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		unwind(0x1100 + at[i][0], STACK + 64 - 8 * at[i][1]);
+		assert_int_equal(out.pc[1], 0x200c);
+		assert_int_equal(out.how[1], US_HOW_CODE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(through_a_trampoline),	   TEST(through_no_trampoline),
 		TEST(by_a_pop_and_a_jump),	   TEST(narrow_by_a_pop_and_a_jump),
 		TEST(behind_a_retpoline),	   TEST(stack_changes_places),
-		TEST(narrow_stack_is_an_argument),
+		TEST(narrow_stack_is_an_argument), TEST(narrow_by_a_far_return),
+		TEST(on_behind_a_far_return),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,7 +229,7 @@ static void compare(struct unwinding *w, const struct us_regs *regs,
 		show(&out, want, w->what, program);
 }
 
-/* What the instruction about to run does: 'c'all, 'r'et, or 0. */
+/* What the instruction about to run does: 'c'all, 'r'et, 'f'ar ret, or 0. */
 static char flow_of(const uint8_t *code, unsigned word)
 {
 	size_t i = 0;
@@ -239,6 +239,8 @@ static char flow_of(const uint8_t *code, unsigned word)
 		i++;
 	if (code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2))
 		return 'c';
+	if (code[i] == 0xcb)
+		return 'f';
 	return code[i] == 0xc3 || code[i] == 0xc2 ? 'r' : 0;
 }
 
@@ -253,7 +255,7 @@ static void book(struct truth *t, char flow, const struct child *c,
 		s->ret[s->n] = 0;
 		assert_true(read_child((void *)c, now->rsp, &s->ret[s->n], c->word));
 		s->n++;
-	} else if (flow == 'r') {
+	} else if (flow == 'r' || flow == 'f') {
 		struct shadow *s = shadow_of(t, before->rsp);
 		while (s->n > 0 && s->slot[s->n - 1] <= before->rsp)
 			s->n--;
@@ -486,6 +488,7 @@ static void with_frame_pointers(void **state)
 	assert_int_equal(t.wrong[1], 0);
 	assert_int_equal(t.cut[0], 0);
 	assert_int_equal(t.no_caller[0], 0);
+	assert_int_equal(t.no_caller[1], 0);
 }
 
 static void without_frame_pointers(void **state)
