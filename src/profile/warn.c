@@ -189,21 +189,14 @@ static void warn_of_kernels(struct us_profile *p)
 				(double)k->until_ns[0] / US_NS_PER_SEC);
 }
 
-void us_profile_warn_of_quality(struct us_profile *p)
+/* Why there are no names, or no owners of samples. */
+static void warn_of_names(struct us_profile *p)
 {
-	const struct us_profile_summary *s = &p->sum;
-	const char *caution = us_profile_fact(p, "caution");
 	const char *note = us_profile_fact(p, "symbols_note");
-	const char *incomplete = us_symbols_incomplete(p->symbols);
-	const char *unreadable = us_symbols_unreadable(p->symbols);
-	const char *split = us_symbols_split(p->symbols);
-	if (caution && *caution && !p->opts.waits)
-		us_profile_warn(p, "%s", caution);
-	if (!p->opts.waits)
-		us_profile_warn_of_gathers(p);
-	if (note && *note && !p->modules.n && !us_naming_has_names(p->naming))
+	bool named = us_naming_has_names(p->naming);
+	if (note && *note && !p->modules.n && !named)
 		us_profile_warn(p, "no names: %s", note);
-	if (*p->stripped && !us_naming_has_names(p->naming))
+	if (*p->stripped && !named)
 		us_profile_warn(
 			p,
 			"no names: %s is stripped, and no file with its symbols was "
@@ -216,8 +209,14 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				"or whose kernel's ELF file has it (record -e "
 				"vmlinux), if more than a GDB stub can read their "
 				"memory; page tables still distinguish programs");
-	warn_of_limits(p);
-	warn_of_kernels(p);
+}
+
+/* What of the images' debug information could not be read. */
+static void warn_of_lines(struct us_profile *p)
+{
+	const char *incomplete = us_symbols_incomplete(p->symbols);
+	const char *unreadable = us_symbols_unreadable(p->symbols);
+	const char *split = us_symbols_split(p->symbols);
 	if (incomplete)
 		us_profile_warn(p,
 				"the line tables of %s are too large or broken: some "
@@ -237,25 +236,34 @@ void us_profile_warn_of_quality(struct us_profile *p)
 			"files are not read: lines are right, but inlined calls are "
 			"missing and their time counts for their callers",
 			split);
+}
+
+/* What of a recording's parts is not there. */
+static void warn_of_files(struct us_profile *p)
+{
 	if (p->opts.host && p->host_trie.nodes.n < 2)
 		us_profile_warn(p, "the recording has no stacks of the host: record "
 				   "--host takes them, with the bpf backend");
 	for (size_t i = 0; i < p->n_file; i++)
 		warn_of_file(p, &p->recording[i]);
-	if (us_profile_is_counted(p))
-		return;
-	if (p->opts.waits)
-		us_profile_warn_of_waits(p);
-	else
-		warn_of_loss(p);
-	warn_of_cut_stacks(p);
-	if (!s->running && s->other_part && !s->unfocused)
+}
+
+static void warn_of_filters(struct us_profile *p)
+{
+	if (p->sum.other_part && !p->sum.unfocused)
 		us_profile_warn(p, "no sample is in the part that was asked for");
-	else if (!s->running && s->unfocused)
-		us_profile_warn(p, p->sum.focus_only
-					   ? "no stack has a function that the focus "
-					     "matches"
-					   : "no sample passes the filters");
+	else if (p->sum.focus_only)
+		us_profile_warn(p, "no stack has a function that the focus matches");
+	else
+		us_profile_warn(p, "no sample passes the filters");
+}
+
+/* Of filters, or of what the guest did. */
+static void warn_of_few(struct us_profile *p)
+{
+	const struct us_profile_summary *s = &p->sum;
+	if (!s->running && (s->other_part || s->unfocused))
+		warn_of_filters(p);
 	else if (p->opts.waits)
 		return;
 	else if (!s->running && s->idle)
@@ -270,4 +278,26 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				"only %" PRIu64 " samples of running code: record for "
 				"longer to narrow the intervals",
 				s->running);
+}
+
+void us_profile_warn_of_quality(struct us_profile *p)
+{
+	const char *caution = us_profile_fact(p, "caution");
+	if (caution && *caution && !p->opts.waits)
+		us_profile_warn(p, "%s", caution);
+	if (!p->opts.waits)
+		us_profile_warn_of_gathers(p);
+	warn_of_names(p);
+	warn_of_limits(p);
+	warn_of_kernels(p);
+	warn_of_lines(p);
+	warn_of_files(p);
+	if (us_profile_is_counted(p))
+		return;
+	if (p->opts.waits)
+		us_profile_warn_of_waits(p);
+	else
+		warn_of_loss(p);
+	warn_of_cut_stacks(p);
+	warn_of_few(p);
 }

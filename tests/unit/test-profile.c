@@ -302,6 +302,38 @@ static void says_how_it_ended(void **state)
 	close(r.fd);
 }
 
+/* A recording of few samples of one state: what is said of it with these options. */
+static void check_said(enum us_vcpu_state state, const struct us_profile_opts *o,
+		       const char *words)
+{
+	struct recording r;
+	us_gva pc = COPY;
+	begin(&r);
+	for (unsigned i = 0; i < 10; i++)
+		add(&r, i * MS, state, 1, state == US_VCPU_GUEST, &pc);
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, o);
+	print_message("# state %d: %s\n", state, words);
+	assert_true(warned(p, words));
+	us_profile_free(p);
+	close(r.fd);
+}
+
+static void says_why_there_is_little(void **state)
+{
+	(void)state;
+	const struct us_profile_opts focus = { .focus = "nothing" };
+	const struct us_profile_opts user = { .part = US_PART_USER };
+	const struct us_profile_opts filter = { .filter = { { US_BY_STATE, "exit" } },
+						.n_filter = 1 };
+	check_said(US_VCPU_GUEST, NULL, "only 10 samples of running code");
+	check_said(US_VCPU_HALTED, NULL, "idle in every sample");
+	check_said(US_VCPU_OFF, NULL, "its vCPUs off");
+	check_said(US_VCPU_GUEST, &focus, "that the focus matches");
+	check_said(US_VCPU_GUEST, &user, "in the part that was asked for");
+	check_said(US_VCPU_GUEST, &filter, "no sample passes the filters");
+}
+
 static void module(struct recording *r, const char *path, enum us_match match)
 {
 	struct us_err e;
@@ -708,6 +740,7 @@ int main(void)
 		cmocka_unit_test(filters_choose_samples),
 		cmocka_unit_test(bad_words_are_refused),
 		cmocka_unit_test(says_how_it_ended),
+		cmocka_unit_test(says_why_there_is_little),
 		cmocka_unit_test(cut_stacks_of_programs_are_told_apart),
 		cmocka_unit_test(images_that_are_not_right_give_no_names),
 		cmocka_unit_test(a_stack_written_twice_is_one),
