@@ -13,7 +13,10 @@
 #define AARCH64_MOVING (1ULL << 10 | 1ULL << 7) /* accessed; read-only: not dirty */
 #define AARCH64_NEVER  (3ULL << 53)		/* PXN and UXN */
 #define AARCH64_EL0    (1ULL << 6)
-#define RISCV_MOVING   (3ULL << 6) /* accessed, dirty */
+#define AARCH64_READ   (1ULL << 7)  /* only */
+#define AARCH64_PXN    (1ULL << 53) /* of EL1 */
+#define X86_ANY	       X86_USER	    /* without SMEP the kernel may execute any page */
+#define RISCV_MOVING   (3ULL << 6)  /* accessed, dirty */
 #define RISCV_X	       (1ULL << 3)
 #define RISCV_U	       (1ULL << 4)
 #define ADDRESS_52     0x000ffffffffff000ULL
@@ -23,12 +26,12 @@
 #define X86(mask, size)                                                                \
 	{                                                                              \
 		us_page_walk_x86, mask, X86_MOVING, X86_NX, X86_NX, size, X86_USER,    \
-			false                                                          \
+			X86_ANY, 0, false                                              \
 	}
 #define RISCV                                                                          \
 	{                                                                              \
 		us_page_walk_riscv, ROOT_AS_IT_IS, RISCV_MOVING, RISCV_X, 0, 8,        \
-			RISCV_U, false                                                 \
+			RISCV_U, 0, 0, false                                           \
 	}
 
 static const struct us_page_walk walks[US_PAGING_UNKNOWN] = {
@@ -37,7 +40,8 @@ static const struct us_page_walk walks[US_PAGING_UNKNOWN] = {
 	[US_PAGING_X86_4] = X86(ADDRESS_52, 8),
 	[US_PAGING_X86_5] = X86(ADDRESS_52, 8),
 	[US_PAGING_AARCH64] = { us_page_walk_aarch64, ROOT_AS_IT_IS, AARCH64_MOVING,
-				AARCH64_NEVER, AARCH64_NEVER, 8, AARCH64_EL0, true },
+				AARCH64_NEVER, AARCH64_NEVER, 8, AARCH64_EL0,
+				AARCH64_READ, AARCH64_PXN, true },
 	[US_PAGING_RISCV_39] = RISCV,
 	[US_PAGING_RISCV_48] = RISCV,
 	[US_PAGING_RISCV_57] = RISCV,
@@ -140,6 +144,15 @@ bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va)
 		return false;
 	const struct us_tlb_slot *slot = translate(p, s, va);
 	return slot && (slot->entry & walks[s->mode].user);
+}
+
+bool us_paging_is_user_only(struct us_paging *p, const struct us_space *s, us_gva va)
+{
+	if (!us_paging_is_user(p, s, va))
+		return false;
+	const struct us_page_walk *w = &walks[s->mode];
+	uint64_t entry = translate(p, s, va)->entry;
+	return (entry & w->apart) || !(entry & w->shared);
 }
 
 void us_paging_forget(struct us_paging *p, const struct us_space *s, us_gva va)

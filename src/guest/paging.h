@@ -67,9 +67,12 @@ const struct us_tlb_slot *us_paging_slot(struct us_paging *p, const struct us_sp
  */
 bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va);
 
-/* Does the page's last entry allow access from user mode?  On RISC-V such a page holds
- * no kernel code. */
+/* Does the page's last entry allow access from user mode? */
 bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va);
+/* And does it keep the kernel from executing what is there?  So it is on RISC-V, and on
+ * aarch64 if it says so or if user mode may write there (Arm ARM D8.4: PXN).  False on
+ * x86, where that is up to the processor's mode. */
+bool us_paging_is_user_only(struct us_paging *p, const struct us_space *s, us_gva va);
 
 /* Let the next read of the word at va fetch it again: see us_mem_forget(). */
 void us_paging_forget(struct us_paging *p, const struct us_space *s, us_gva va);

@@ -18,7 +18,10 @@ struct us_page_walk {
 	uint64_t data;	    /* ... that have this value if execution is forbidden */
 	uint8_t entry_size; /* bytes */
 	uint64_t user;	    /* of the last entry: user mode may use the page, too */
-	bool split;	    /* bit 55 of an address selects the root */
+	/* The kernel may execute a page of user mode if the entry has the bit `shared`
+	 * and not the bit `apart`. */
+	uint64_t shared, apart;
+	bool split; /* bit 55 of an address selects the root */
 };
 
 bool us_page_walk_x86(struct us_mem *m, const struct us_space *s, us_gva va,

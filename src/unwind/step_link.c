@@ -281,12 +281,11 @@ static bool is_users_stack(struct us_walk *w, us_gva sp)
 		us_paging_is_user(w->paging, w->space, sp - 1));
 }
 
-/* Only the pages distinguish a kernel in the lower half from its programs, if its
- * processor does not execute their pages in kernel mode (RISC-V). */
+/* Only the pages distinguish a kernel in the lower half from its programs: what the
+ * kernel could not execute was interrupted in a program. */
 static bool is_users_code(struct us_walk *w, us_gva pc)
 {
-	return !w->u->arch->link->banked_sp && !us_walk_is_upper(pc) &&
-	       us_paging_is_user(w->paging, w->space, pc);
+	return !us_walk_is_upper(pc) && us_paging_is_user_only(w->paging, w->space, pc);
 }
 
 /* The stack pointer according to the exception's frame; false: it has none. */

@@ -218,6 +218,60 @@ static void arm_levels(void **state)
 	}
 }
 
+#define TABLE	  0xe000 /* of 512 pages of 4 KiB, as they are */
+#define PAGE	  0x403	 /* valid, accessed */
+#define EL0	  0x40
+#define READ_ONLY 0x80
+#define PXN	  (1ULL << 53)
+
+static void map_pages(us_gva from, us_gva to, uint64_t bits)
+{
+	for (us_gva at = from; at < to; at += 0x1000)
+		put(TABLE + (at >> 12) * 8, at | PAGE | bits);
+}
+
+/* A kernel in the lower half: where the kernel cannot execute, a program was
+ * interrupted.  Its stack pointer is not known, but its frame pointer is. */
+static void arm_program_beside_its_kernel(void **state)
+{
+	static const struct {
+		uint64_t code;
+		bool user;
+	} ways[] = {
+		{ EL0 | READ_ONLY | PXN, true },
+		{ EL0, true }, /* what programs write to, the kernel cannot execute */
+		{ EL0 | READ_ONLY, false }, /* either may have */
+		{ 0, false },
+	};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		done(state);
+		fresh_arm(state);
+		arm_chain();
+		arm_stack(STACK + 0x1000, STACK, STACK + 8, STACK + 16);
+		CODE(0x4000, 0xd10083ff, 0xa9007bfd, 0xd5384020, 0xf9000be0,
+		     bl(0x4010, 0x5000), 0xf9400be0, 0xd5184020, 0xa9407bfd, 0x910083ff,
+		     ERET);
+		map_pages(0, 0x10000, 0);
+		map_pages(0x1000, 0x4000, ways[i].code);
+		map_pages(STACK + 0x1000, STACK + 0x2000, EL0 | PXN);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		regs.space = (struct us_space){ .root = TABLE,
+						.control = (64 - 21) | 1ULL << 23,
+						.mode = US_PAGING_AARCH64 };
+		regs.gpr[US_AARCH64_LR] = 0x4014;
+		look(0x5000, STACK, STACK + 0x1000);
+		print_message("# %zu: %u frames\n", i, out.n);
+		assert_true(out.n >= 3);
+		assert_int_equal(out.pc[2], 0x3004);
+		assert_int_equal(out.flags[1] & US_PC_USER, 0);
+		assert_int_equal(!!(out.flags[2] & US_PC_USER), ways[i].user);
+		if (!ways[i].user)
+			continue;
+		EXPECT(out.end, 0x5000, 0x4014, 0x3004, 0x200c, 0x100c);
+		assert_true(out.flags[4] & US_PC_USER);
+	}
+}
+
 /* str x30, [x18], #8; stp; mov; bl; ldp; ldr x30, [x18, #-8]!; ret: stopped at each
  * instruction. */
 static void arm_shadow_stack(void **state)
@@ -436,13 +490,21 @@ static void riscv_shadow_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(x86_label_again),	   ARM(arm_shadow_stack_alone),
-		ARM(arm_root_before_exit), TEST(x86_way_in),
-		RISCV(riscv_way_in),	   RISCV(riscv_no_code),
-		TEST(x86_label),	   TEST(x86_no_label),
-		ARM(arm_stack_from_frame), ARM(arm_levels),
-		ARM(arm_shadow_stack),	   RISCV(riscv_label),
-		RISCV(riscv_two_ways),	   RISCV(riscv_swap),
+		TEST(x86_label_again),
+		ARM(arm_shadow_stack_alone),
+		ARM(arm_program_beside_its_kernel),
+		ARM(arm_root_before_exit),
+		TEST(x86_way_in),
+		RISCV(riscv_way_in),
+		RISCV(riscv_no_code),
+		TEST(x86_label),
+		TEST(x86_no_label),
+		ARM(arm_stack_from_frame),
+		ARM(arm_levels),
+		ARM(arm_shadow_stack),
+		RISCV(riscv_label),
+		RISCV(riscv_two_ways),
+		RISCV(riscv_swap),
 		RISCV(riscv_shadow_stack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
