@@ -9,71 +9,20 @@ clock, a boot is the same each time, and the trace of the same boot says at whic
 instruction a function was entered.
 """
 import argparse
-import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 
-import anywhere
-from harness import Skip, Tap, Uniscope, check, note, patience
-from tcg import Qemu
-
-CLOCK = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm,base=2020-01-01")
-NS_OF_INSN = 8  # by that clock
-PC = ("-M", "q35", "-m", "64", "-net", "none", "-display", "none")
-VIRT = ("-M", "virt", "-m", "64", "-nic", "none", "-display", "none")
+from boot_first import FirstFunctions
+from boot_profile import Profiles
+from boots import CLOCK, NS_OF_INSN, PC, VIRT
+from harness import Skip, check, note, patience
 
 
-def disks():
-    """tests/boot/images.py; there is another images here."""
-    spec = importlib.util.spec_from_file_location("disks", os.path.join(
-        os.path.dirname(os.path.abspath(__file__)), "..", "boot", "images.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-class Boots:
-    def __init__(self, args):
-        self.args, self.us, self.tap = args, Uniscope(args.build), Tap()
-        self.folder = tempfile.TemporaryDirectory(prefix="uniscope-boot-")
-        self.qemu = Qemu(args.build, args.qemu, self.folder.name)
-
-    def elf(self, name, folder="tests/guests"):
-        path = os.path.join(self.args.build, folder, name)
-        if not os.path.exists(path):
-            raise Skip(f"{path} is not built")
-        return path
-
-    def boot(self, *options, vm=(), elf=None, pc=PC, program=None, good=(0,)):
-        done = self.us.run("boot", *options, "--", program or self.qemu.program, *pc,
-                           "-kernel", elf or self.elf("demo.elf"), *vm, good=good)
-        return json.loads(done.stdout) if "--json" in options else done
-
-    def moments(self, *options, **more):
-        told = self.boot("--json", "--no-cost", *options, **more)
-        return {p["name"]: p for p in told["points"]}, told
-
-    def in_turn(self, at, names):
-        """In each of two boots, each of these is no sooner than the one before."""
-        for k in range(2):
-            times = [at[n]["runs_ns"][k] for n in names]
-            note(f"run {k + 1}: {[t // 1000 for t in times]} us")
-            check(times == sorted(times), f"{times}")
-
-    def given_up(self, got_there, *options):
-        """A boot that comes to no end; for longer, where a busy host has not got there."""
-        for seconds in (2, 8, 30):
-            done = self.boot(*options, "--until", "serial:NEVER", "-t", str(seconds), good=(1,))
-            check(f"serial:NEVER was not reached in {seconds} s" in done.stderr, done.stderr)
-            if got_there(done):
-                break
-        return done
-
+class Boot(Profiles, FirstFunctions):
     # ---- What it tells ----
 
     def in_order(self):
@@ -233,257 +182,7 @@ class Boots:
         self.complaint("no such function", "--until", "nowhere_at_all", "-o", path, code=3)
         check(not os.path.exists(path), "an empty picture is left")
 
-    def any_image(self):
-        """The kernel is what is booted, if it has names, or else the image with the function."""
-        if missing := [p for p in ("gcc", "ld", "objcopy") if not shutil.which(p)]:
-            raise Skip(f"{missing[0]} is not installed")
-        firmware, bare, elf = self.named_firmware(), self.us.data("bare"), self.elf("demo.elf")
-        subprocess.run(["objcopy", "-S", elf, bare], check=True)
-        for kernel, images in ((bare, (firmware, elf)), (bare, (elf, firmware)),
-                               (elf, (firmware, elf))):
-            options = [x for image in images for x in ("-e", image)]
-            at, _ = self.moments("--until", "boot_main", *options, elf=kernel)
-            behind = (at["boot_main"]["instructions"]["median"] -
-                      at["kernel entry"]["instructions"]["median"])
-            check(behind == 1263, f"{behind} instructions behind the entry")  # as elsewhere
-
-    # ---- Where its time goes ----
-
-    def profile(self, *options, out=None, **more):
-        """What --json says of it, and where the recording is."""
-        out = out or self.us.data("boot.data")
-        told = self.boot("--json", "--no-cost", "--profile", "-o", out, *options, **more)
-        return {p["name"]: p for p in told["points"]}, told["profile"], out
-
-    def profile_adds_up(self):
-        """Instructions are the clock, so the boot that is counted is the one that is timed:
-        what its phases have until a function is what was executed before it."""
-        at, told, out = self.profile("--until", "kmain", vm=CLOCK)
-        names = [p["name"] for p in told["phases"]]
-        insns = {p["name"]: p["instructions"] for p in told["phases"]}
-        note(f"{insns}")
-        check(names[:2] == ["firmware", "kernel"] and told["by"] == "plugin", f"{told}")
-        check(sum(insns.values()) == told["instructions"], f"{told}")
-        check("from kmain" not in names, f"{names}")
-        counted = told["instructions"]
-        timed = at["kmain"]["instructions"]["median"]
-        check(counted == timed, f"{counted} until kmain, {timed} where it is timed")
-        entry = at["kernel entry"]["instructions"]["median"]
-        check(insns["firmware"] == entry == max(insns.values()), f"{insns}, {entry}")
-        self.profile_names(told, out)
-        self.profile_devices(told)
-
-    def profile_names(self, told, out):
-        """Of the kernel's phase all functions are the kernel's, below their callers."""
-        folded = self.us.run("report", "-f", "folded", out).stdout.splitlines()
-        rows = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
-                for line in folded]
-        check(sum(n for _, n in rows) == told["instructions"], "not all is in the tree")
-        for phase in told["phases"]:
-            below = sum(n for path, n in rows
-                        if path[0] == f"[{phase['name']}]".replace(" ", "_"))
-            check(below == phase["instructions"], f"{phase}: {below}")
-        kernel = [path for path, _ in rows if path[0] == "[kernel]"]
-        check(any(path[-1] == "boot_main" for path in kernel), f"{kernel[:5]}")
-        strange = [path for path in kernel if path[-1].startswith("0x")]
-        check(not strange, f"{strange[:5]}")
-        text = self.us.run("report", "-f", "phases", out).stdout
-        check("[firmware]" in text and "[kernel]" in text, text)
-
-    def profile_devices(self, told):
-        """The demo's clocks: each look at the PIT writes port 0x43 once and reads 0x42 twice
-        (tests/guests/x86/clock.c); the local APIC is a page of memory."""
-        used, = (d for d in told["devices"] if d["phase"] == "kernel")
-        ports = {p.get("address"): p["n"] for p in used["ports"]["most"]}
-        note(f"kernel: {used}")
-        check(ports[0x43] > 100 and abs(ports[0x42] - 2 * ports[0x43]) <= 4, f"{ports}")
-        check(used["ports"]["n"] >= sum(ports.values()), f"{used}")
-        apic = used["memory"]["most"][0]
-        check("apic" in apic["device"] and apic["address"] == 0xfee00000, f"{apic}")
-        firmware, = (d for d in told["devices"] if d["phase"] == "firmware")
-        check(firmware["ports"]["n"] > 0 and firmware["memory"]["n"] > 0, f"{firmware}")
-
-    def profile_as_a_file(self):
-        """As report -o: by the suffix; and what it costs is told.  (A page:
-        tests/web/check-boot-page.)"""
-        out = self.us.data("boot.folded")
-        done = self.boot("--no-cost", "--profile", "--until", "kmain", "-o", out)
-        check(f"wrote {out}" in done.stdout, done.stdout)
-        check("its cost: kmain after " in done.stdout, done.stdout)
-        check("[firmware]" in done.stdout and "[kernel]" in done.stdout, done.stdout)
-        check(not os.path.exists(out + ".data"), "the recording is left")
-        with open(out, encoding="utf-8") as f:
-            text = f.read()
-        check(text.startswith("[firmware];") and "\n[kernel];" in text, text[:200])
-
-    def profile_of_a_disk(self):
-        """The loader in its first sector has the firmware read all others, in words of two
-        bytes from one port."""
-        if missing := [p for p in ("gcc", "ld", "nm", "objcopy") if not shutil.which(p)]:
-            raise Skip(f"{missing[0]} is not installed")
-        elf, disk = self.us.data("demo.elf"), self.us.data("sector.img")
-        shutil.copy(self.elf("demo.elf"), elf)
-        disks().own_loader(elf, disk)
-        firmware = self.named_firmware()
-        told = json.loads(self.us.run(
-            "boot", "--json", "--no-cost", "--profile", "-o", self.us.data("disk.data"),
-            "--until", "boot_main", "-e", firmware, "-e", elf, "--", self.qemu.program, "-M",
-            "pc", "-m", "64", "-net", "none", "-display", "none", "-drive",
-            f"file={disk},format=raw,if=ide").stdout)["profile"]
-        names = [p["name"] for p in told["phases"]]
-        check(names[:3] == ["firmware", "loader", "kernel"], f"{names}")
-        top = told["phases"][0]["functions"][0]["name"]
-        check(top == "seabios", f"{told['phases'][0]}")
-        used, = (d for d in told["devices"] if d["phase"] == "loader")
-        note(f"loader: {used}")
-        words = (os.path.getsize(disk) - 512) // 2
-        ports = {p.get("address"): p["n"] for p in used["ports"]["most"]}
-        check(ports.get(0x1f0) == words, f"{ports}, {words} words")
-
-    def named_firmware(self):
-        """An ELF file with a name for all of SeaBIOS, where a PC has it."""
-        source, elf = self.us.data("firmware.S"), self.us.data("firmware.elf")
-        with open(source, "w") as f:
-            f.write(".globl seabios\n.type seabios, @function\nseabios: .fill 0x20000\n"
-                    ".size seabios, . - seabios\n")
-        subprocess.run(["gcc", "-c", "-o", source + ".o", source], check=True)
-        subprocess.run(["ld", "-m", "elf_x86_64", "-Ttext=0xe0000", "-e", "seabios", "-o", elf,
-                        source + ".o"], check=True)
-        return elf
-
-    def profile_of_32_bit(self):
-        """QEMU of another version and processor has its state elsewhere: all ports are known."""
-        program = "qemu-system-i386"
-        if self.args.qemu or not shutil.which(program) or os.uname().machine != "x86_64":
-            raise Skip(f"{program} of this machine, on x86-64")
-        _, told, _ = self.profile("--until", "kmain", program=program,
-                                  elf=self.elf("shares-flat.elf"), pc=("-M", "pc", *PC[2:]))
-        used, = (d for d in told["devices"] if d["phase"] == "kernel")
-        ports = {p["address"]: p["n"] for p in used["ports"]["most"]}
-        note(f"kernel: {ports}")
-        check(None not in ports and abs(ports[0x42] - 2 * ports[0x43]) <= 4, f"{ports}")
-
-    def profile_of_two(self):
-        """Two vCPUs, which run at once."""
-        _, told, _ = self.profile("--until", "kmain", "--until", "serial:BEAT",
-                                  vm=("-smp", "2"), elf=self.elf("shares.elf"))
-        total = sum(p["instructions"] for p in told["phases"])
-        check(total == told["instructions"], f"{told}")
-        check(told["phases"][0]["name"] == "firmware", f"{told}")
-
-    def profile_of_what_it_did(self):
-        """A guest that does not come there: all until it was given up."""
-        out = self.us.data("never.data")
-
-        def folded():
-            return self.us.run("report", "-f", "folded", out).stdout
-        done = self.given_up(lambda _: "copy_packet" in folded(), "--profile", "-o", out)
-        check("[kernel]" in done.stdout and f"wrote {out}" in done.stdout, done.stdout)
-        check("copy_packet" in folded(), folded()[-400:])
-
-    def profile_mistakes(self):
-        self.complaint("-o -: the results of boot", "--profile", "-o", "-")
-        self.complaint("create /nowhere/x.html.data", "--profile", "-o", "/nowhere/x.html")
-        self.complaint("with -daemonize qemu cannot be watched", "--profile",
-                       vm=("-daemonize",))
-        self.complaint("the suffix names no profile", "--profile", "-o", "x.svg")
-        out = self.us.data("none.html")
-        self.complaint("no such function", "--profile", "-o", out, "--until",
-                       "nowhere_at_all", code=3)
-        check(not os.path.exists(out) and not os.path.exists(out + ".data"), "empty files")
-        done = self.us.run("boot", "--profile", "--compare", "/nowhere/v.json", good=(2,))
-        check("--profile is of one guest" in done.stderr, done.stderr)
-
-    def usual_names(self):
-        # A guest that is halted nearly always: a busy one may not be before it is ended.
-        at, told = self.moments(elf=self.elf("idle.elf"))
-        check("kmain" in at and "first idle" in at, f"{list(at)}")
-        check(told["first_function"] is None, f"{told['first_function']}")
-
-    # ---- A kernel that nobody has seen ----
-
-    def unseen(self, guest, to=b"Xmain", folder="tests/guests", strip=()):
-        """A guest whose kmain has another name; with strip, without more of it."""
-        path = self.us.data(f"unseen-{guest}.elf")
-        with open(self.elf(guest + ".elf", folder), "rb") as f:
-            elf = f.read()
-        with open(path, "wb") as f:
-            f.write(elf.replace(b"\0kmain\0", b"\0" + to + b"\0"))
-        if strip:
-            subprocess.run(["strip", *strip, path], check=True)
-        return path
-
-    def finds(self, name, elf, **more):
-        at, told = self.moments("--by", "plugin", elf=elf, **more)
-        names = [p["name"] for p in told["points"]]
-        check(name in at, f"{names}")
-        check(told["first_function"].startswith(f"{name}: the first function "), f"{told}")
-        check(names.index("kernel entry") < names.index(name), f"{names}")
-        note(f"{os.path.basename(elf)}: {name}, {at[name]['instructions']['median'] - at['kernel entry'].get('instructions', {'median': 0})['median']} instructions "
-             f"behind the entry")
-
-    def entry_calls(self):
-        """32-bit code calls something if the processor is too old, and leads to 64-bit code
-        in the higher half: what that calls."""
-        self.finds("boot_main", self.unseen("demo"))
-        self.finds("boot_main", self.unseen("demo", strip=("-g",)))
-        if os.path.exists(os.path.join(self.args.build, "tests/guests/shares-pae.elf")):
-            self.finds("boot_main", self.unseen("shares-pae"))
-
-    def entry_calls_elsewhere(self):
-        if self.args.qemu:
-            raise Skip("of this machine's QEMU")
-        for processor, more in (("aarch64", ("-cpu", "max")), ("riscv64", ())):
-            program = f"qemu-system-{processor}"
-            if not shutil.which(program):
-                note(f"{program} is not there")
-                continue
-            self.finds("build_tables", self.unseen(f"counted-{processor}",
-                                                   folder="tests/guests/ports"),
-                       program=program, pc=(*VIRT, *more))
-
-    def other_names(self):
-        """In any case, and behind underscores."""
-        for name, told in ((b"KMAIN", "kmain"), (b"_main", "main"), (b"Main_", None)):
-            at, _ = self.moments(elf=self.unseen("leaf", name))
-            check(("boot_main" if told is None else told) in at, f"{name}: {list(at)}")
-
-    def anywhere(self):
-        """A kernel that runs wherever its loader puts it, at another place each time."""
-        elf, kernel = anywhere.build(self.us.data("anywhere"), anywhere.TWINS)
-        for _ in range(2):
-            at, told = self.moments("--until", "kernel_main", "-e", kernel, elf=elf)
-            names = [p["name"] for p in told["points"]]
-            check(names.index("kernel entry") < names.index("kernel_main") <
-                  names.index("first serial byte"), f"{names}")
-            insns = [at[n]["instructions"]["median"] for n in ("kernel entry", "kernel_main")]
-            check(insns[1] - insns[0] == 1, f"{insns}")  # the entry calls it
-        # Of two that look the same, none is taken for the other.
-        self.complaint("twin was not reached in 2 s", "--until", "twin", "-t", "2", "-e", kernel,
-                       elf=elf)
-
-    def without_symbols(self):
-        """Its entry is all there is, and it is said why."""
-        elf = self.unseen("leaf", strip=("-s",))
-        folder = self.us.data("alone")
-        os.makedirs(folder, exist_ok=True)
-        elf = shutil.move(elf, os.path.join(folder, "k.elf"))
-        with open(elf, "r+b") as f:  # nothing beside it is of its build then
-            head = f.read()
-            at = head.index(b"GNU\0", head.index(b"\x14\0\0\0\x03\0\0\0GNU\0"))
-            f.seek(at + 4)
-            f.write(b"x" * 20)
-        at, told = self.moments(elf=elf)
-        check("kernel entry" in at and "kmain" not in at, f"{list(at)}")
-        check("k.elf has no symbols" in told["first_function"], f"{told}")
-
     # ---- Devices ----
-
-    def disk(self):
-        path = self.us.data("disk")
-        with open(path, "wb") as f:
-            f.truncate(1 << 20)
-        return path
 
     def device(self):
         """The firmware looks at the disk, which says so; where there is none, nobody does."""
@@ -554,10 +253,6 @@ class Boots:
         check(names.index("kernel entry") < names.index("kmain"), f"{names}")
 
     # ---- What goes wrong ----
-
-    def complaint(self, text, *options, code=1, **more):
-        done = self.boot(*options, good=(code,), **more)
-        check(text in " ".join(done.stderr.split()), done.stderr)
 
     def mistakes(self):
         self.complaint("did you mean kmain?", "--until", "kmian", code=3)
@@ -697,7 +392,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--qemu", default="")
     parser.add_argument("--short", action="store_true")
-    Boots(parser.parse_args()).run()
+    Boot(parser.parse_args()).run()
 
 
 if __name__ == "__main__":
