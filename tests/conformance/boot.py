@@ -55,12 +55,15 @@ class Boot(Profiles, FirstFunctions):
         check(at["kmain"]["instructions"]["low"] == at["kmain"]["instructions"]["high"],
               f"{at['kmain']}")
         insns = at["kmain"]["instructions"]["median"]
-        self.us.run("trace", "--deterministic", "-d", "2", "-f", "^kmain$", "-o",
-                    self.us.data(), "--", self.qemu.program, *PC, "-serial", "null",
-                    "-kernel", self.elf("demo.elf"))
-        events = json.loads(self.us.run("replay", "--format", "chrome",
-                                        self.us.data()).stdout)
-        events = events["traceEvents"] if isinstance(events, dict) else events
+        for seconds in ("2", "8", "30"):  # until a busy host has got there
+            self.us.run("trace", "--deterministic", "-d", seconds, "-f", "^kmain$", "-o",
+                        self.us.data(), "--", self.qemu.program, *PC, "-serial", "null",
+                        "-kernel", self.elf("demo.elf"))
+            events = json.loads(self.us.run("replay", "--format", "chrome",
+                                            self.us.data(), good=(0, 1)).stdout)
+            events = events["traceEvents"] if isinstance(events, dict) else events
+            if any(e.get("name") == "kmain" for e in events):
+                break
         entered = min(e["ts"] for e in events if e.get("name") == "kmain")
         traced = round(entered * 1000 / NS_OF_INSN)
         note(f"kmain behind {insns} instructions, traced {traced}")
