@@ -376,6 +376,31 @@ static bool popped_rule(const struct us_x86_flow *f, const struct us_x86_state *
 
 enum outcome { DEAD, ASTRAY, RETURNS, LEAVES, LEAVES_BY_SYSRET };
 
+/* Does the instruction leave the function?  *ret_how: in which way. */
+static bool leaves_by(struct us_x86_flow *f, const struct us_x86_state *st,
+		      const struct us_x86_insn *insn, struct us_code_rule *ret,
+		      enum outcome *ret_how)
+{
+	switch (insn->kind) {
+	case US_X86_RET:
+	case US_X86_FAR_RET:
+		*ret_how = rule_for(st, st->sp, ret) ? RETURNS : ASTRAY;
+		return true;
+	case US_X86_IRET:
+		f->left = *st;
+		us_x86_state_drop(&f->left, insn->imm);
+		rule_for(&f->left, f->left.sp, ret);
+		*ret_how = LEAVES;
+		return true;
+	case US_X86_SYSRET:
+		rule_at_sysret(st, ret);
+		*ret_how = LEAVES_BY_SYSRET;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Follow one path to its end. */
 static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			 const struct us_code_pending *p, struct us_code_rule *ret)
@@ -384,6 +409,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 	struct us_x86_insn insn, before[2] = { { .general = US_X86_NO_REG },
 					       { .general = US_X86_NO_REG } };
 	struct us_x86_probe probe;
+	enum outcome how;
 	us_gva pc = p->pc, far;
 	if (!at->start && !at->after_call && pc == at->pc) {
 		us_x86_before_place(f, pc, before);
@@ -399,18 +425,8 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			pc = far;
 			continue;
 		}
-		if (insn.kind == US_X86_RET || insn.kind == US_X86_FAR_RET)
-			return rule_for(&st, st.sp, ret) ? RETURNS : ASTRAY;
-		if (insn.kind == US_X86_IRET) {
-			us_x86_state_drop(&st, insn.imm);
-			rule_for(&st, st.sp, ret);
-			f->left = st;
-			return LEAVES;
-		}
-		if (insn.kind == US_X86_SYSRET) {
-			rule_at_sysret(&st, ret);
-			return LEAVES_BY_SYSRET;
-		}
+		if (leaves_by(f, &st, &insn, ret, &how))
+			return how;
 		if (us_x86_jumps_back(f, &st, &insn))
 			return popped_rule(f, &st, ret) ? RETURNS : DEAD;
 		if (insn.kind == US_X86_JUMP_INDIRECT &&
