@@ -124,9 +124,14 @@ static void read_info(struct reader *r)
 	r->l->slide_known = true;
 }
 
-/* The kernel's own top table maps all of the kernel, and stays when a process ends. */
+/*
+ * The kernel's own top table maps all of the kernel, and stays when a process ends.  A
+ * processor may use a part of it only: arm64 with 64 KiB pages, built for addresses of
+ * 52 bits, where it has 48 (TTBR1_BADDR_4852_OFFSET).  Then the one in use is kept.
+ */
 static void use_own_tables(struct reader *r)
 {
+	const struct us_space before = r->space;
 	const struct us_linux_place *p = &r->s->place;
 	us_gva top = us_kallsyms_address(&r->l->symbols, p->arch->top_table);
 	us_gpa *root = p->arch->upper ? &r->space.root_upper : &r->space.root, at;
@@ -136,6 +141,8 @@ static void use_own_tables(struct reader *r)
 		*root = p->phys + (top - p->start);
 	else if (us_paging_translate(&r->paging, &r->space, top, &at, NULL))
 		*root = at;
+	if (!us_paging_translate(&r->paging, &r->space, top, &at, NULL))
+		r->space = before;
 }
 
 static void read_drawn(struct reader *r, const struct us_btf *b)
