@@ -2,6 +2,7 @@
 /* main.c: the table of subcommands. */
 #include "cmd/cmd.h"
 
+#include "base/job_stop.h"
 #include "base/nearest.h"
 #include "base/text.h"
 
@@ -62,6 +63,7 @@ int main(int argc, char **argv)
 	/* A file that may not grow should be an error with a message, not a fatal
 	 * signal. */
 	signal(SIGXFSZ, SIG_IGN);
+	us_job_stop_catch();
 	const char *name = argc > 1 ? argv[1] : "";
 	char shown[64], question[64];
 	if (!strcmp(name, "--version")) {

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/job_stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ struct us_watchdog {
 	pid_t pid;
 	int pipe;	/* our end; the child waits until it closes; -1: closed */
 	uint64_t since; /* what we last put into held_since */
+	bool holds;	/* this process must not be stopped */
 };
 
 /* Standard streams too: somebody may wait for end of file on our output. */
@@ -144,15 +146,32 @@ int us_watchdog_start(const struct us_watchdog_opts *o, struct us_watchdog **ret
 
 bool us_watchdog_hold(struct us_watchdog *w)
 {
-	return us_watchdog_hold_since(w, us_now_ns());
+	uint64_t now_ns = us_now_ns();
+	return us_watchdog_hold_since(w, &now_ns);
 }
 
-bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t now_ns)
+/* The guest runs, or the watchdog sees to that. */
+static void let_go(struct us_watchdog *w)
 {
-	uint64_t free_word = FREE;
-	w->since = now_ns;
-	return atomic_compare_exchange_strong(&w->shared->held_since, &free_word,
-					      w->since);
+	if (w->holds)
+		us_job_let_go();
+	w->holds = false;
+}
+
+bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t *now_ns)
+{
+	uint64_t word = FREE;
+	if (!w->holds && !us_job_hold()) {
+		us_job_hold_wait();
+		*now_ns = us_now_ns();
+	}
+	w->holds = true;
+	w->since = *now_ns;
+	if (atomic_compare_exchange_strong(&w->shared->held_since, &word, w->since))
+		return true;
+	if (word == FIRED)
+		let_go(w);
+	return false;
 }
 
 bool us_watchdog_renew(struct us_watchdog *w)
@@ -165,7 +184,10 @@ bool us_watchdog_renew(struct us_watchdog *w)
 bool us_watchdog_release(struct us_watchdog *w)
 {
 	uint64_t since = w->since;
-	return atomic_compare_exchange_strong(&w->shared->held_since, &since, FREE);
+	bool ours = atomic_compare_exchange_strong(&w->shared->held_since, &since,
+						   FREE);
+	let_go(w);
+	return ours;
 }
 
 bool us_watchdog_fired(const struct us_watchdog *w)
@@ -184,6 +206,7 @@ void us_watchdog_alarm(struct us_watchdog *w)
 	atomic_compare_exchange_strong(&w->shared->held_since, &since, FIRED);
 	us_closep(&w->pipe);
 	w->pipe = -1;
+	let_go(w);
 }
 
 /* If this gives up waiting, init adopts the child once this process has ended. */
@@ -208,6 +231,7 @@ void us_watchdog_stop(struct us_watchdog *w)
 	if (!acts)
 		atomic_store(&w->shared->quiet, true);
 	us_closep(&w->pipe);
+	let_go(w);
 	wait_for_end(w->pid, !acts);
 	munmap(w->shared, sizeof(*w->shared));
 	free(w);

@@ -45,8 +45,9 @@ US_MUST_CHECK int us_watchdog_start(const struct us_watchdog_opts *o,
 /* Hot path, no system call: the caller is about to stop the guest.  False: the watchdog
  * has stepped in, and the guest must not be stopped any more. */
 bool us_watchdog_hold(struct us_watchdog *w);
-/* The same for a caller that has just read the clock. */
-bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t now_ns);
+/* The same for a caller that has just read the clock.  *now_ns is read again if the
+ * terminal has stopped this process meanwhile (base/job_stop.h). */
+bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t *now_ns);
 /* The guest is still stopped, and the limit starts anew; it is watched without a gap.
  * False: it was not held, or the watchdog has stepped in. */
 bool us_watchdog_renew(struct us_watchdog *w);

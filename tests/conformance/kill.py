@@ -196,6 +196,28 @@ def migrates(args, us):
             check(p.returncode == 0, f"exit {p.returncode}: {err}")
 
 
+def stopped(args, us):
+    """Ctrl-Z at random moments: uniscope stops, the guest does not."""
+    rng, out = random.Random(args.seed), us.data("stopped.data")
+    with guest(args, "shares", 2) as g:
+        g.wait("READY")
+        p = subprocess.Popen([us.program, "record", "--backend", args.backend, "--budget",
+                              "50", "-e", g.elf, "-o", out, g.target(args.backend)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        g.wait_for(lambda: os.path.exists(out) and os.path.getsize(out), what="recording")
+        for i in range(args.times + 5):
+            time.sleep(rng.uniform(0.0, 0.2))
+            p.send_signal(signal.SIGTSTP)
+            status = os.waitpid(p.pid, os.WUNTRACED)[1]
+            check(os.WIFSTOPPED(status), f"stop {i}: it has ended: {status:#x}")
+            check(g.goes_on(), f"stop {i}: the guest stands still")
+            p.send_signal(signal.SIGCONT)
+        p.send_signal(signal.SIGINT)
+        err = patience.communicate(p, 60)[1]
+        check(p.returncode == 0, f"exit {p.returncode}: {err}")
+        us.run("report", out)
+
+
 def vmm(args, us):
     """The VMM is killed while attached: no hang, the recording says so."""
     for i in range(min(3, (args.times + 1) // 2)):
@@ -245,6 +267,8 @@ def main():
     us, tap = Uniscope(args.build), Tap()
     who = way(args)
     tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
+    if args.backend != "plugin":  # it holds nothing
+        tap.point(f"{who}: the terminal stops uniscope", lambda: stopped(args, us))
     if args.times > 1:  # it starts uniscope or guests often: on emulated hosts by night
         tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
         tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))

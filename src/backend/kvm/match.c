@@ -4,6 +4,7 @@
 #include "backend/kvm/thread.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/job_stop.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,8 +79,10 @@ static bool settle_one(struct us_guest *g, pid_t tid)
 bool us_kvm_match_settle(struct us_kvm_match *m, struct us_guest *g)
 {
 	for (unsigned i = m->n_asked; i-- > 0;)
-		if (settle_one(g, m->asked[i]))
+		if (settle_one(g, m->asked[i])) {
 			m->asked[i] = m->asked[--m->n_asked];
+			us_job_let_go();
+		}
 	return m->n_asked > 0;
 }
 
@@ -93,8 +96,12 @@ static bool is_asked(const struct us_kvm_match *m, pid_t tid)
 
 static void match_running(struct us_kvm_match *m, struct us_guest *g, pid_t tid)
 {
-	if (m->n_asked == US_KVM_MAX_ASKED || ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+	if (m->n_asked == US_KVM_MAX_ASKED || !us_job_hold())
 		return;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		us_job_let_go();
+		return;
+	}
 	m->asked[m->n_asked++] = tid;
 	/* This fails if the thread has ended: then waitpid() reaps it. */
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -187,5 +194,7 @@ int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_e
 void us_kvm_match_close(struct us_kvm_match *m, struct us_guest *g)
 {
 	settle_within(m, g, LAST_WAIT_NS);
-	m->n_asked = 0; /* our exit releases a thread that never stops */
+	/* Our exit releases a thread that never stops. */
+	for (; m->n_asked; m->n_asked--)
+		us_job_let_go();
 }

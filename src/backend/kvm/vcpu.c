@@ -4,6 +4,7 @@
 #include "backend/kvm/regs.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/job_stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,6 +121,14 @@ int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 	return r;
 }
 
+/* From us_kvm_vcpu_stop() until then, this process must not be stopped itself. */
+static void set_free(struct us_kvm_vcpu *v)
+{
+	if (v->hold != US_KVM_FREE)
+		us_job_let_go();
+	v->hold = US_KVM_FREE;
+}
+
 /* A requested stop cannot be canceled, so wait a little for it. */
 static void settle_within(struct us_kvm_vcpu *v, uint64_t limit_ns)
 {
@@ -134,7 +143,8 @@ static void settle_within(struct us_kvm_vcpu *v, uint64_t limit_ns)
 void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 {
 	us_kvm_vcpu_release(v);
-	settle_within(v, REAP_NS); /* our exit releases a thread that never stops */
+	settle_within(v, REAP_NS);
+	set_free(v); /* our exit releases a thread that never stops */
 	if (v->run && v->old)
 		give_page_back(v);
 	if (v->run) {
@@ -237,7 +247,7 @@ static void note_waiting(struct us_kvm_vcpu *v)
 static int note_status(struct us_kvm_vcpu *v, int status)
 {
 	if (!WIFSTOPPED(status)) {
-		v->hold = US_KVM_FREE;
+		set_free(v);
 		return -ESRCH;
 	}
 	bool event = status >> 16;
@@ -257,7 +267,7 @@ static int wait_for_stop(struct us_kvm_vcpu *v)
 		if (r == v->tid)
 			return note_status(v, status);
 		if (r < 0 && errno != EINTR) {
-			v->hold = US_KVM_FREE;
+			set_free(v);
 			return -ESRCH;
 		}
 		/* A signal asks us to end, or it takes long.  Wait for the thread, so
@@ -285,14 +295,26 @@ static void reap(struct us_kvm_vcpu *v)
 			break;
 		usleep(POLL_NS / US_NS_PER_US);
 	}
-	v->hold = US_KVM_FREE;
+}
+
+static int seize(struct us_kvm_vcpu *v)
+{
+	if (!us_job_hold())
+		return -EINTR;
+	if (ptrace(PTRACE_SEIZE, v->tid, NULL, NULL)) {
+		int r = -errno;
+		us_job_let_go();
+		return r;
+	}
+	v->hold = US_KVM_ASKED;
+	return 0;
 }
 
 int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 {
-	if (ptrace(PTRACE_SEIZE, v->tid, NULL, NULL))
-		return -errno;
-	v->hold = US_KVM_ASKED;
+	int r = seize(v);
+	if (r < 0)
+		return r;
 	v->group_stop = false;
 	v->signal = 0;
 	v->delay_ns = run_delay(v);
@@ -301,11 +323,13 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
 	us_kvm_patience_begin(&v->patience);
 	v->asked_ns = us_now_ns();
-	int r = -ESRCH;
-	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL))
+	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {
 		reap(v);
-	else
+		set_free(v);
+		r = -ESRCH;
+	} else {
 		r = wait_for_stop(v);
+	}
 	us_kvm_patience_end(&v->patience);
 	return r;
 }
@@ -319,18 +343,19 @@ void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
 	if (r == v->tid && !note_status(v, status))
 		us_kvm_vcpu_release(v);
 	else if (r < 0 && errno != EINTR)
-		v->hold = US_KVM_FREE;
+		set_free(v);
 }
 
 uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v)
 {
 	if (v->hold != US_KVM_STOPPED)
 		return 0;
-	v->hold = US_KVM_FREE;
 	/* A pending signal is delivered as if we had not been there. */
 	if (ptrace(PTRACE_DETACH, v->tid, NULL, (void *)(long)v->signal))
 		reap(v);
-	return us_now_ns() - v->asked_ns - v->waited_ns;
+	uint64_t held_ns = us_now_ns() - v->asked_ns - v->waited_ns;
+	set_free(v);
+	return held_ns;
 }
 
 enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,

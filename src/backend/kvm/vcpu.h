@@ -82,7 +82,8 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
 /*
  * Hot path: stop the thread.  0: it is stopped; -EINTR: it did not stop within a tenth
  * of a second after a signal for us, or within two: call us_kvm_vcpu_settle() later;
- * -ESRCH: it has ended; -EPERM: another tracer has it.
+ * also if this process is about to be stopped (base/job_stop.h); -ESRCH: it has ended;
+ * -EPERM: another tracer has it.
  */
 int us_kvm_vcpu_stop(struct us_kvm_vcpu *v);
 /* Resume a thread that has stopped after us_kvm_vcpu_stop() gave up on it. */

@@ -198,7 +198,7 @@ static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
 	l->vcpus = vcpus;
 	l->regs = regs;
 	l->pause = regs != 0;
-	if (l->pause && !us_watchdog_hold_since(b->watchdog, b->asked_ns))
+	if (l->pause && !us_watchdog_hold_since(b->watchdog, &b->asked_ns))
 		return failed(b, -ECONNRESET, "the watchdog had to resume the domain");
 	int r = us_xen_ask(b->calls, b->handle, &b->domain, l, &b->by_parts);
 	b->held = l->pause && r == 0 && l->pause_code == 0;

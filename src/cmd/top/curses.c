@@ -89,6 +89,12 @@ void us_term_close(struct us_term *t)
 	free(t);
 }
 
+void us_term_leave(struct us_term *t)
+{
+	(void)t;
+	endwin();
+}
+
 void us_term_begin(struct us_term *t, struct us_screen *s)
 {
 	us_screen_begin(s, LINES > 0 ? (unsigned)LINES : 0,

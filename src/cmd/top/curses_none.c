@@ -21,6 +21,11 @@ void us_term_close(struct us_term *t)
 	(void)t;
 }
 
+void us_term_leave(struct us_term *t)
+{
+	(void)t;
+}
+
 void us_term_begin(struct us_term *t, struct us_screen *s)
 {
 	(void)t;

@@ -18,6 +18,9 @@ bool us_term_possible(const char **ret_why);
 US_MUST_CHECK int us_term_open(struct us_term **ret, struct us_err *e);
 void us_term_close(struct us_term *t); /* restores the terminal; accepts NULL */
 
+/* Give the terminal back for a while: the next us_term_draw() takes it again. */
+void us_term_leave(struct us_term *t);
+
 /* Begin s with the terminal's size. */
 void us_term_begin(struct us_term *t, struct us_screen *s);
 void us_term_draw(struct us_term *t, const struct us_screen *s);

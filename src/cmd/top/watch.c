@@ -8,10 +8,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/job_stop.h"
 #include "base/vec.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -377,15 +379,39 @@ static void hear_keys(struct top *t)
 
 /* --- the whole --- */
 
-/* Have only this thread, and only while it waits, take the signal for a new size of the
- * terminal. */
-static void hear_resizes(sigset_t *sleep_mask)
+static volatile sig_atomic_t asked_to_stop;
+
+static void on_stop(int sig)
 {
+	(void)sig;
+	asked_to_stop = 1;
+}
+
+/* Have only this thread, and only while it waits, take the terminal's signals: a new
+ * size, and Ctrl-Z, before which the terminal must be given back. */
+static void hear_terminal(sigset_t *sleep_mask)
+{
+	const struct sigaction a = { .sa_handler = on_stop };
+	struct sigaction now;
 	sigset_t mask;
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGWINCH);
+	sigaddset(&mask, SIGTSTP);
 	pthread_sigmask(SIG_BLOCK, &mask, NULL);
 	sigdelset(sleep_mask, SIGWINCH);
+	sigdelset(sleep_mask, SIGTSTP);
+	if (sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+		sigaction(SIGTSTP, &a, NULL);
+}
+
+static void stop_if_asked(struct top *t)
+{
+	if (!asked_to_stop)
+		return;
+	asked_to_stop = 0;
+	if (t->term)
+		us_term_leave(t->term);
+	us_job_stop();
 }
 
 /* The terminal's window was closed.  A signal reports that, too, but not to a thread
@@ -433,6 +459,7 @@ static void watch(struct top *t)
 	while (is_watching(t)) {
 		uint64_t until = all && search_ns < next_ns ? search_ns : next_ns;
 		us_fleet_wait(&t->fleet, until, t->term ? STDIN_FILENO : -1);
+		stop_if_asked(t);
 		us_fleet_heed(&t->fleet);
 		if (!once && (t->at || all)) {
 			once = true;
@@ -496,7 +523,7 @@ static int start(struct top *t, struct us_err *e)
 	if (rc)
 		return rc;
 	us_fleet_catch_signals(&t->fleet.sleep_mask, on_signal);
-	hear_resizes(&t->fleet.sleep_mask);
+	hear_terminal(&t->fleet.sleep_mask);
 	return s->all ? us_fleet_look(&t->fleet, true, e)
 		      : us_fleet_target(&t->fleet, s->argc ? s->argv[0] : NULL, &m, e);
 }
