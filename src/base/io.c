@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int us_write_all(int fd, const void *buf, size_t len)
 {
@@ -53,9 +55,11 @@ ssize_t us_read_file(int dirfd, const char *path, char *buf, size_t size)
 
 void us_close_range(unsigned first, unsigned last)
 {
+#ifdef SYS_close_range /* a C library may lack the function */
 	/* Not before Linux 5.9, and not with each container's filter. */
-	if (close_range(first, last, 0) == 0)
+	if (syscall(SYS_close_range, first, last, 0) == 0)
 		return;
+#endif
 	long limit = sysconf(_SC_OPEN_MAX);
 	unsigned end = limit > 0 && limit < MOST_FDS ? (unsigned)limit : MOST_FDS;
 	for (unsigned fd = first; fd <= last && fd < end; fd++)
