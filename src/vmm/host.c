@@ -100,6 +100,7 @@ static void read_processor(struct us_host *ret)
 		strcpy(ret->wanted, "kvm_amd");
 }
 
+/* Where the modules are built in, both have a folder. */
 static void read_kvm(struct us_host *ret)
 {
 	static const char *const modules[] = { "kvm_intel", "kvm_amd", "kvm_pvm" };
@@ -108,7 +109,8 @@ static void read_kvm(struct us_host *ret)
 	ret->may_run = access("/dev/kvm", R_OK | W_OK) == 0;
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
 		snprintf(path, sizeof(path), "/sys/module/%s", modules[i]);
-		if (access(path, F_OK))
+		bool certain = ret->kvm[0] && !strcmp(ret->kvm, ret->wanted);
+		if (certain || access(path, F_OK))
 			continue;
 		snprintf(ret->kvm, sizeof(ret->kvm), "%s", modules[i]);
 		snprintf(path, sizeof(path), "/sys/module/%s/parameters/nested",
@@ -116,7 +118,9 @@ static void read_kvm(struct us_host *ret)
 		ret->is_nested = read_text(path, text, sizeof(text)) &&
 				 (*text == 'Y' || *text == '1');
 	}
-	if (ret->has_kvm && !strcmp(ret->machine, "aarch64"))
+	/* A container may lack the device. */
+	bool built_in = ret->has_kvm || access("/sys/module/kvm", F_OK) == 0;
+	if (built_in && !strcmp(ret->machine, "aarch64"))
 		strcpy(ret->kvm, "kvm");
 }
 
