@@ -265,13 +265,25 @@ static bool process_gone(const struct kvm *k, int timeout_ms)
 	return poll(&p, 1, timeout_ms) > 0;
 }
 
-/* A vCPU thread has ended: with its VMM, or because the vCPU was unplugged. */
+static int vmm_gone(struct kvm *k)
+{
+	return us_fail(&k->why, -ESRCH, "the VMM, pid %d, has ended", k->guest.pid);
+}
+
+/* A vCPU thread has ended: with its VMM, or because the vCPU was unplugged.  The others
+ * are not made to wait until that is clear: if it is the VMM, their threads end, too.
+ */
 static int vcpu_gone(struct kvm *k, unsigned slot)
 {
 	us_pacer_retire(&k->pacer, slot);
-	if (++k->n_gone < k->pacer.n_active && !process_gone(k, GONE_MS))
+	bool all = ++k->n_gone >= k->pacer.n_active;
+	if (process_gone(k, all ? GONE_MS : 0))
+		return vmm_gone(k);
+	if (!all)
 		return -EAGAIN;
-	return us_fail(&k->why, -ESRCH, "the VMM, pid %d, has ended", k->guest.pid);
+	return us_fail(&k->why, -ESRCH,
+		       "the guest's vCPUs have ended; the VMM, pid %d, goes on",
+		       k->guest.pid);
 }
 
 static int stopped_without_registers(struct kvm *k)
@@ -356,6 +368,8 @@ static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 	bool looked = look_for_thread(k, slot, has_run);
 	if (k->vcpu[slot].tid)
 		return 0;
+	if (looked && process_gone(k, 0))
+		return vmm_gone(k); /* no thread of this vCPU shows it */
 	if (has_run)
 		return looked ? count_miss(k, &k->vcpu[slot]) : -EAGAIN;
 	c->state = US_VCPU_OFF;
