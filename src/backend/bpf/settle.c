@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #define PLUG_NS US_NS_PER_SEC /* how often to look for new vCPUs */
+#define GONE_MS 1000
 
 /* What the programs counted, and what the budget has cost. */
 static void sum_up(struct us_bpf_session *b, uint64_t now)
@@ -23,10 +24,22 @@ static void sum_up(struct us_bpf_session *b, uint64_t now)
 		us_bpf_session_set_timers(b);
 }
 
-static bool process_gone(const struct us_bpf_session *b)
+static bool process_gone(const struct us_bpf_session *b, int timeout_ms)
 {
 	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
-	return poll(&p, 1, 0) > 0;
+	return poll(&p, 1, timeout_ms) > 0;
+}
+
+static int end(struct us_bpf_session *b)
+{
+	pid_t pid = b->machine.guest.pid;
+	/* A process that ends takes its time after its last thread of a vCPU. */
+	return process_gone(b, GONE_MS)
+		       ? us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended", pid)
+		       : us_fail(&b->why, -ESRCH,
+				 "the guest's vCPUs have ended; the VMM, pid %d, goes "
+				 "on",
+				 pid);
 }
 
 /* Also observe a vCPU that was plugged in while the guest runs, or that another thread
@@ -110,9 +123,8 @@ void us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 	b->settle_ns = us_bpf_session_next_settle(b, now);
 	b->next_slot = b->next_state = 0;
 	/* What is in the ring is delivered before the end is told. */
-	if (!overdue && (gone == b->n_chosen || process_gone(b)))
-		b->ended = us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
-				   b->machine.guest.pid);
+	if (!overdue && (gone == b->n_chosen || process_gone(b, 0)))
+		b->ended = end(b);
 }
 
 /* A halted vCPU does not run: the registers of its last exit show where it halted. */

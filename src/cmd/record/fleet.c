@@ -150,12 +150,14 @@ bool us_fleet_is_over(const struct us_fleet *f)
 	return atomic_load(f->stop) || us_now_ns() >= f->end_ns;
 }
 
+/* A guest that was recorded and comes back in the same process is another member. */
 static struct us_member *find_member(const struct us_fleet *f, const struct us_guest *g)
 {
-	for (size_t i = 0; i < f->members.n; i++)
-		if (f->members.v[i]->pid == g->pid &&
-		    f->members.v[i]->start_time == g->start_time)
-			return f->members.v[i];
+	for (size_t i = 0; i < f->members.n; i++) {
+		struct us_member *m = f->members.v[i];
+		if (m->pid == g->pid && m->start_time == g->start_time && !m->recorded)
+			return m;
+	}
 	return NULL;
 }
 
@@ -331,6 +333,9 @@ static void end_member(struct us_member *m)
 	if (m->recorded)
 		f->ops->ended(m);
 	drop_recording(m);
+	/* Some VMMs make a new machine when the guest reboots. */
+	if (m->recorded && alive && !m->named && m->summary.end == US_RECORD_GUEST_GONE)
+		us_guest_watch_forget(&f->watch, m->pid);
 	if (m->recorded || !alive)
 		return;
 	pthread_mutex_lock(&f->lock); /* other threads search it for names */
