@@ -23,9 +23,28 @@
 #define MAX_FDS	   (1u << 16)
 #define MAX_CONFIG (1u << 20)
 
-static bool same_file(pid_t pid, int a, int b)
+/* Linux may lack kcmp(), and a container's filter may refuse it: then it is not known.
+ */
+static bool other_file(pid_t pid, int a, int b)
 {
-	return syscall(SYS_kcmp, pid, pid, KCMP_FILE, a, b) == 0;
+	return syscall(SYS_kcmp, pid, pid, KCMP_FILE, a, b) > 0;
+}
+
+bool us_vcpu_has_fd(const struct us_vcpu *v, long fd)
+{
+	bool has = fd >= 0 && v->fd == fd;
+	for (unsigned i = 0; i < v->n_more_fd; i++)
+		has |= v->more_fd[i] == fd;
+	return has;
+}
+
+/* A second descriptor of the same vCPU, or a vCPU of another machine. */
+static void add_descriptor(struct us_guest *g, struct us_vcpu *v, int fd)
+{
+	if (other_file(g->pid, v->fd, fd))
+		g->several = true;
+	else if (v->n_more_fd < US_MORE_FDS)
+		v->more_fd[v->n_more_fd++] = fd;
 }
 
 static void add_vcpu(struct us_guest *g, unsigned index, int fd)
@@ -34,9 +53,7 @@ static void add_vcpu(struct us_guest *g, unsigned index, int fd)
 	while (at < g->n_vcpu && g->vcpu[at].index < index)
 		at++;
 	if (at < g->n_vcpu && g->vcpu[at].index == index) {
-		/* A second fd of the same vCPU, or a vCPU of another machine. */
-		if (!same_file(g->pid, g->vcpu[at].fd, fd))
-			g->several = true;
+		add_descriptor(g, &g->vcpu[at], fd);
 		return;
 	}
 	if (g->n_vcpu == US_MAX_VCPUS) {

@@ -30,6 +30,7 @@
 
 #define US_MAX_VCPUS	 64
 #define US_ENDPOINT_SIZE 128
+#define US_MORE_FDS	 3
 
 enum us_accel {
 	US_ACCEL_UNKNOWN,
@@ -43,6 +44,9 @@ struct us_vcpu {
 	pid_t tid;	/* the thread that runs it; 0: not known.  Under TCG one thread
 			   may run them all */
 	int fd; /* file descriptor of the vCPU in the VMM; -1: none (TCG), not known */
+	int more_fd[US_MORE_FDS]; /* others of the same vCPU (dup(2)), which its thread
+				     may use instead; as many as fit */
+	unsigned n_more_fd;
 };
 
 struct us_guest {
@@ -97,6 +101,9 @@ US_MUST_CHECK int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_er
  */
 US_MUST_CHECK int us_guest_select(const struct us_guest_list *l, const char *target,
 				  struct us_guest *ret, struct us_err *e);
+
+/* Hot path: is fd one of the vCPU's?  False for -1. */
+bool us_vcpu_has_fd(const struct us_vcpu *v, long fd);
 
 /* May it be profiled, and can it?  0, -EACCES, -ENOTSUP. */
 US_MUST_CHECK int us_guest_check(const struct us_guest *g, struct us_err *e);

@@ -60,8 +60,8 @@ struct look {
 
 static struct us_vcpu *vcpu_by_fd(struct us_guest *g, int fd)
 {
-	for (unsigned i = 0; fd >= 0 && i < g->n_vcpu; i++)
-		if (g->vcpu[i].fd == fd)
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		if (us_vcpu_has_fd(&g->vcpu[i], fd))
 			return &g->vcpu[i];
 	return NULL;
 }

@@ -53,6 +53,7 @@ struct mini_layout {
 	bool memfd, filter;
 	bool statistics; /* there is a file of the vCPU's */
 	bool second;	 /* is there from the start, and no thread runs it */
+	bool copies;	 /* it runs the first vCPU by a copy of its descriptor */
 	bool turns; /* ... but three threads run both in turns, and sleep in between */
 };
 
@@ -229,6 +230,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 	if (l->statistics)
 		ioctl(vcpu, KVM_GET_STATS_FD, NULL);
 	shared->vcpu_fd = vcpu;
+	if (l->copies)
+		vcpu = dup(vcpu);
 	if (l->turns)
 		mini_run_in_turns(shared, vcpu, mini_second_fd);
 	if (l->filter)

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "backend/kvm/match.h"
+#include "backend/kvm/thread.h"
 #include "base/clock.h"
 #include "mini-vmm.h"
 #include "qemu.h"
@@ -144,6 +145,52 @@ static void a_killed_thread_is_reaped(void **state)
 	munmap(r.vmm.shared, 4096);
 }
 
+static void start_with_copy(struct rig *r, const uint8_t *code, size_t len)
+{
+	if (!have_kvm())
+		skip();
+	deaf_until_ns = 0;
+	*r = (struct rig){ 0 };
+	mini_start_as(&r->vmm, (struct mini_layout){ .copies = true }, code, len);
+	r->g = calloc(1, sizeof(*r->g));
+	assert_non_null(r->g);
+	for (int i = 0; i < 1000 && !r->g->vcpu[0].n_more_fd; i++) {
+		usleep(1000);
+		assert_int_equal(us_guest_inspect(r->vmm.pid, r->g, &r->e), 0);
+	}
+	assert_int_equal(r->g->n_vcpu, 1);
+	assert_false(r->g->several);
+	assert_int_equal(r->g->vcpu[0].fd, r->vmm.shared->vcpu_fd);
+	assert_int_equal(r->g->vcpu[0].n_more_fd, 1);
+	assert_false(us_vcpu_has_fd(&r->g->vcpu[0], -1));
+	r->g->vcpu[0].tid = 0; /* was known, as the only thread */
+}
+
+/* A VMM may run a vCPU by any of its descriptors. */
+static void a_copied_descriptor_is_the_vcpu(void **state)
+{
+	static const uint8_t halt_code[] = { 0xf4, 0xeb, 0xfd }; /* 1: hlt; jmp 1b */
+	(void)state;
+	struct rig r;
+	struct us_kvm_thread t;
+	enum us_kvm_asleep asleep = US_KVM_IN_VMM;
+	start_with_copy(&r, port_code, sizeof(port_code));
+	match(&r);
+	assert_goes_on(&r);
+	rig_stop(&r);
+
+	start_with_copy(&r, halt_code, sizeof(halt_code));
+	match(&r);
+	assert_int_equal(us_kvm_thread_open(&t, r.vmm.pid, &r.g->vcpu[0], &r.e), 0);
+	for (int i = 0; i < 5000 && asleep != US_KVM_IN_RUN; i++) {
+		usleep(1000);
+		us_kvm_thread_peek(&t, &asleep);
+	}
+	assert_int_equal(asleep, US_KVM_IN_RUN);
+	us_kvm_thread_close(&t);
+	rig_stop(&r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -152,6 +199,7 @@ int main(void)
 		cmocka_unit_test(a_very_late_stop_is_ended),
 		cmocka_unit_test(the_end_waits_for_late_stops),
 		cmocka_unit_test(a_killed_thread_is_reaped),
+		cmocka_unit_test(a_copied_descriptor_is_the_vcpu),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

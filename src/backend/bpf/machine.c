@@ -135,7 +135,7 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 	struct us_vcpu *v = &m->guest.vcpu[i];
 	for (size_t k = 0; k < n; k++) {
 		const struct us_bpf_found_vcpu *f = &found[k];
-		if ((int)f->fd != v->fd)
+		if (!us_vcpu_has_fd(v, f->fd))
 			continue;
 		if (f->protected)
 			return us_fail(e, -EOPNOTSUPP,
@@ -165,14 +165,16 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		       m->guest.pid);
 }
 
-/* The VMM's vCPUs, as the kernel knows them.  Returns how many, or -errno. */
+/* The VMM's vCPUs, as the kernel knows them, one for each descriptor.  Returns how
+ * many, or -errno. */
 static int find_vcpus(struct us_bpf_machine *m, struct us_bpf_found_vcpu **ret,
 		      struct us_err *e)
 {
-	*ret = calloc(US_MAX_VCPUS + 1, sizeof(**ret));
+	const size_t most = US_MAX_VCPUS * (1 + US_MORE_FDS);
+	*ret = calloc(most + 1, sizeof(**ret));
 	if (!*ret)
 		return us_fail(e, -ENOMEM, "find vCPUs: out of memory");
-	return us_bpf_find_vcpus(m->programs, m->guest.pid, *ret, US_MAX_VCPUS, e);
+	return us_bpf_find_vcpus(m->programs, m->guest.pid, *ret, most, e);
 }
 
 static int add_row(struct us_bpf_machine *m, struct us_err *e)
@@ -241,7 +243,7 @@ void us_bpf_machine_close(struct us_bpf_machine *m)
 static unsigned number_of(const struct us_guest *g, int fd)
 {
 	unsigned i = 0;
-	while (i < g->n_vcpu && g->vcpu[i].fd != fd)
+	while (i < g->n_vcpu && !us_vcpu_has_fd(&g->vcpu[i], fd))
 		i++;
 	return i;
 }

@@ -423,8 +423,7 @@ static int sample_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 
 static bool wants_halted(const struct kvm *k, const struct us_kvm_vcpu *v)
 {
-	return k->pacer.schedule.wake_halted &&
-	       us_kvm_fd_of_run(v->thread.asleep_in) == v->thread.fd_there;
+	return k->pacer.schedule.wake_halted && us_kvm_thread_is_in_run(&v->thread);
 }
 
 static int sample(struct kvm *k, unsigned slot, struct us_capture *c)

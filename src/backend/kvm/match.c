@@ -46,8 +46,8 @@ static bool is_kernel_worker(pid_t pid, pid_t tid)
 
 static void note_fd(struct us_guest *g, pid_t tid, long fd)
 {
-	for (unsigned i = 0; fd >= 0 && i < g->n_vcpu; i++)
-		if (g->vcpu[i].fd == fd && !g->vcpu[i].tid)
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		if (us_vcpu_has_fd(&g->vcpu[i], fd) && !g->vcpu[i].tid)
 			g->vcpu[i].tid = tid;
 }
 

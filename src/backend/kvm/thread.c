@@ -22,10 +22,9 @@ static int open_file(pid_t pid, pid_t tid, const char *name, struct us_err *e)
 int us_kvm_thread_open(struct us_kvm_thread *t, pid_t pid, const struct us_vcpu *which,
 		       struct us_err *e)
 {
-	*t = (struct us_kvm_thread){ .tid = which->tid,
-				     .fd_there = which->fd,
-				     .stat_fd = -1,
-				     .schedstat_fd = -1 };
+	*t = (struct us_kvm_thread){
+		.tid = which->tid, .vcpu = *which, .stat_fd = -1, .schedstat_fd = -1
+	};
 	t->syscall_fd = open_file(pid, t->tid, "syscall", e);
 	if (t->syscall_fd >= 0)
 		t->stat_fd = open_file(pid, t->tid, "stat", e);
@@ -53,6 +52,11 @@ long us_kvm_fd_of_run(const char *line)
 		return -1;
 	unsigned long fd = strtoul(end, &end, 16);
 	return strtoul(end, &end, 16) == KVM_RUN && fd <= INT_MAX ? (long)fd : -1;
+}
+
+bool us_kvm_thread_is_in_run(const struct us_kvm_thread *t)
+{
+	return us_vcpu_has_fd(&t->vcpu, us_kvm_fd_of_run(t->asleep_in));
 }
 
 /* One letter of proc(5), 0 if the thread has ended. */
@@ -90,7 +94,7 @@ enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
 		*ret_asleep = US_KVM_STOPPED_ALL;
 		break;
 	default:
-		if (us_kvm_fd_of_run(line) != t->fd_there)
+		if (!us_kvm_thread_is_in_run(t))
 			*ret_asleep = US_KVM_IN_VMM;
 		else
 			*ret_asleep = state == 'S' ? US_KVM_IN_RUN : US_KVM_IN_RUN_BUSY;

@@ -24,7 +24,7 @@ enum us_kvm_asleep {
 
 struct us_kvm_thread {
 	pid_t tid;
-	long fd_there; /* the vCPU's descriptor in the VMM */
+	struct us_vcpu vcpu; /* that it runs, or may run */
 	int syscall_fd, stat_fd;
 	int schedstat_fd;   /* -1: this kernel has none */
 	bool same_place;    /* asleep at the same place as at the last sample */
@@ -47,6 +47,9 @@ enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
  */
 bool us_kvm_thread_times(const struct us_kvm_thread *t, uint64_t *ret_run_ns,
 			 uint64_t *ret_wait_ns);
+
+/* Hot path: was the thread in KVM_RUN of its vCPU at the last peek? */
+bool us_kvm_thread_is_in_run(const struct us_kvm_thread *t);
 
 /* The descriptor of the vCPU that a thread runs, from the text of
  * /proc/PID/task/TID/syscall, "16 0xFD 0xae80 ..." (proc(5): number and arguments); -1:

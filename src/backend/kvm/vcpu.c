@@ -162,7 +162,7 @@ bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v)
 	if (v->matched || pread(v->thread.syscall_fd, line, sizeof(line) - 1, 0) <= 0)
 		return true;
 	long fd = us_kvm_fd_of_run(line);
-	v->matched = fd == v->thread.fd_there;
+	v->matched = us_vcpu_has_fd(&v->thread.vcpu, fd);
 	v->proven |= v->matched;
 	return v->matched || fd < 0;
 }
@@ -184,7 +184,8 @@ bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v)
 	 * the sum does not include that run yet. */
 	v->asleep_ns = run_ns;
 	v->suspect = slept && has_run;
-	return (fd >= 0 && fd != v->thread.fd_there) || (slept && was_suspect);
+	return (fd >= 0 && !us_kvm_thread_is_in_run(&v->thread)) ||
+	       (slept && was_suspect);
 }
 
 /* Asleep outside KVM_RUN: why did it leave the guest? */
