@@ -2,6 +2,7 @@
 /* kvm/thread.c: see kvm/thread.h. */
 #include "backend/kvm/thread.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,11 @@ int us_kvm_thread_open(struct us_kvm_thread *t, pid_t pid, const struct us_vcpu 
 		       struct us_err *e)
 {
 	*t = (struct us_kvm_thread){
-		.tid = which->tid, .vcpu = *which, .stat_fd = -1, .schedstat_fd = -1
+		.tid = which->tid,
+		.vcpu = *which,
+		.stat_fd = -1,
+		.schedstat_fd = -1,
+		.frozen = { .dir = -1 },
 	};
 	t->syscall_fd = open_file(pid, t->tid, "syscall", e);
 	if (t->syscall_fd >= 0)
@@ -34,6 +39,7 @@ int us_kvm_thread_open(struct us_kvm_thread *t, pid_t pid, const struct us_vcpu 
 		return r;
 	}
 	t->schedstat_fd = open_file(pid, t->tid, "schedstat", NULL);
+	us_frozen_open(&t->frozen, pid, t->tid);
 	return 0;
 }
 
@@ -42,6 +48,7 @@ void us_kvm_thread_close(struct us_kvm_thread *t)
 	us_closep(&t->syscall_fd);
 	us_closep(&t->stat_fd);
 	us_closep(&t->schedstat_fd);
+	us_frozen_close(&t->frozen);
 	t->syscall_fd = t->stat_fd = t->schedstat_fd = -1;
 }
 
@@ -96,8 +103,12 @@ enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
 	default:
 		if (!us_kvm_thread_is_in_run(t))
 			*ret_asleep = US_KVM_IN_VMM;
+		else if (state != 'S')
+			*ret_asleep = US_KVM_IN_RUN_BUSY;
+		else if (us_frozen_now(&t->frozen, us_now_ns()))
+			*ret_asleep = US_KVM_STOPPED_ALL;
 		else
-			*ret_asleep = state == 'S' ? US_KVM_IN_RUN : US_KVM_IN_RUN_BUSY;
+			*ret_asleep = US_KVM_IN_RUN;
 	}
 	return US_KVM_ASLEEP;
 }

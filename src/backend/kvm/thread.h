@@ -7,6 +7,7 @@
 #define US_BACKEND_KVM_THREAD_H
 
 #include "base/err.h"
+#include "vmm/frozen.h"
 #include "vmm/guest_list.h"
 
 enum us_kvm_doing {
@@ -19,14 +20,16 @@ enum us_kvm_asleep {
 	US_KVM_IN_RUN,	    /* KVM waits for an interrupt for the vCPU */
 	US_KVM_IN_RUN_BUSY, /* ... or for a page, or a device */
 	US_KVM_IN_VMM,	    /* outside KVM_RUN */
-	US_KVM_STOPPED_ALL, /* stopped by a signal or a tracer, with the whole VMM */
+	US_KVM_STOPPED_ALL, /* stopped by a signal, a tracer or the freezer, with the
+			       whole VMM */
 };
 
 struct us_kvm_thread {
 	pid_t tid;
 	struct us_vcpu vcpu; /* that it runs, or may run */
 	int syscall_fd, stat_fd;
-	int schedstat_fd;   /* -1: this kernel has none */
+	int schedstat_fd; /* -1: this kernel has none */
+	struct us_frozen frozen;
 	bool same_place;    /* asleep at the same place as at the last sample */
 	char asleep_in[96]; /* the system call, as /proc has it */
 };

@@ -112,7 +112,10 @@ int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 {
 	*v = (struct us_kvm_vcpu){
 		.tid = which->tid,
-		.thread = { .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1 },
+		.thread = { .syscall_fd = -1,
+			    .stat_fd = -1,
+			    .schedstat_fd = -1,
+			    .frozen = { .dir = -1 } },
 	};
 	us_kvm_patience_open(&v->patience);
 	int r = open_parts(v, pidfd, pid, which, e);
