@@ -237,7 +237,7 @@ struct us_backend {
 	/* The same memory for one other thread, while the backend is open.  NULL: that
 	 * thread has only what is in mem's regions. */
 	struct us_mem *other_mem;
-	char how[160];	   /* for the facts of a recording: "sync-regs, memfd mapped, 2
+	char how[160];	   /* for the facts of a recording: "sync-regs, memfd, 2
 			      regions" */
 	char caution[256]; /* a warning for readers of the figures; "" if none */
 	char hazard[256];  /* a warning for the guest's owner; "" if none */

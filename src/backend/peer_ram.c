@@ -34,7 +34,7 @@ void us_peer_ram_explain(const struct us_guest *guest, const char *peer,
 	struct us_err e = { 0 };
 	if (!guest || us_ram_check_right(guest, &e) == 0)
 		return;
-	/* Mapping the file that holds the RAM needs no such right. */
+	/* Reading the file that holds the RAM needs no such right. */
 	if (us_ram_open(guest, NULL, &ram, NULL) == 0) {
 		us_ram_close(ram);
 		return;
@@ -53,11 +53,6 @@ void us_peer_ram_close(struct us_peer_ram *m)
 struct us_mem *us_peer_ram_mem(struct us_peer_ram *m)
 {
 	return m->ram ? us_ram_mem(m->ram) : &m->by_peer;
-}
-
-bool us_peer_ram_is_mapped(const struct us_peer_ram *m)
-{
-	return m->ram && us_ram_is_mapped(m->ram);
 }
 
 const char *us_peer_ram_how(const struct us_peer_ram *m)

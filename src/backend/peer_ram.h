@@ -43,7 +43,6 @@ void us_peer_ram_explain(const struct us_guest *guest, const char *peer,
 void us_peer_ram_close(struct us_peer_ram *m);
 
 struct us_mem *us_peer_ram_mem(struct us_peer_ram *m);
-bool us_peer_ram_is_mapped(const struct us_peer_ram *m);
 /* "process_vm_readv, 1 region, ...", "by the stub". */
 const char *us_peer_ram_how(const struct us_peer_ram *m);
 

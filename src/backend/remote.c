@@ -31,8 +31,6 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 	base->accel = accel;
 	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
 	base->mem = us_peer_ram_mem(&r->ram);
-	if (us_peer_ram_is_mapped(&r->ram))
-		base->caps |= US_CAP_MAP;
 	r->stop.ops = ops;
 	r->stop.ctx = r; /* the first member of the structure that embeds it */
 	r->stop.n_vcpu = base->n_vcpu;

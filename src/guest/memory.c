@@ -84,11 +84,28 @@ static bool fetch_from_process(const struct us_mem *m, const struct us_region *r
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)len;
 }
 
+static bool has_source(const struct us_mem *m, const struct us_region *r)
+{
+	return r && (r->file || (m->pid > 0 && r->hva));
+}
+
+/* A mapping of the file would be faster, but its page faults fill holes. */
+static bool fetch_from_region(const struct us_mem *m, const struct us_region *r,
+			      us_gpa pa, void *buf, size_t len)
+{
+	if (!has_source(m, r))
+		return false;
+	if (!r->file)
+		return fetch_from_process(m, r, pa, buf, len);
+	off_t at = (off_t)(r->file_at + (pa - r->start));
+	return pread(r->file, buf, len, at) == (ssize_t)len;
+}
+
 /* Copy len bytes within one region; r is NULL if no region is known. */
 static bool fetch(struct us_mem *m, const struct us_region *r, us_gpa pa, void *buf,
 		  size_t len)
 {
-	if (r && m->pid > 0 && r->hva && fetch_from_process(m, r, pa, buf, len))
+	if (fetch_from_region(m, r, pa, buf, len))
 		return true;
 	return m->read && m->read(m->ctx, pa, buf, len);
 }
@@ -140,13 +157,13 @@ static bool read_whole_page(struct us_mem *m, const struct us_region *r, us_gpa 
 {
 	us_gpa start = pa & ~(us_gpa)(US_MEM_PAGE - 1);
 	uint8_t *bytes;
-	if (!m->pages || !r || m->pid <= 0 || !r->hva || !region_has(r, start) ||
+	if (!m->pages || !has_source(m, r) || !region_has(r, start) ||
 	    !region_has(r, start + (US_MEM_PAGE - 1)))
 		return false;
 	struct us_mem_page *p = page_slot(m, start, &bytes);
 	if (p->epoch != m->epoch || p->start != start) {
 		p->epoch = m->epoch - 1;
-		if (!fetch_from_process(m, r, start, bytes, US_MEM_PAGE))
+		if (!fetch_from_region(m, r, start, bytes, US_MEM_PAGE))
 			return false;
 		p->start = start;
 		p->epoch = m->epoch;

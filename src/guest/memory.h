@@ -2,9 +2,10 @@
 /*
  * memory.h: guest-physical memory as runs of host memory.
  *
- * There are three ways to read a byte, tried in this order:
+ * There are four ways to read a byte, tried in this order:
  *
- * - a mapping of the VMM's memory file in our own address space (host);
+ * - our own address space (host);
+ * - pread of the VMM's memory file (file);
  * - process_vm_readv of the VMM (pid and hva);
  * - a callback of the backend (page, read, read_gva).
  *
@@ -24,13 +25,15 @@ struct us_region {
 	uint64_t size;	     /* bytes */
 	us_hva hva;	     /* its address in the VMM; 0: not known */
 	const uint8_t *host; /* its address in our own process; NULL: not mapped */
+	int file;	     /* our descriptor of the file that it is; 0: none */
+	uint64_t file_at;    /* where it begins in that file */
 	bool lazy;	     /* do not read a page that is not present: that may wait */
 };
 
 /*
- * Memory that must be copied from another process is fetched in lines, and a line stays
- * valid until us_mem_new_sample(): the words of one stack mostly share one.  A read of
- * a whole line or more is one fetch of its own, and is not kept.
+ * Memory that must be copied from a file or another process is fetched in lines, and a
+ * line stays valid until us_mem_new_sample(): the words of one stack mostly share one.
+ * A read of a whole line or more is one fetch of its own, and is not kept.
  */
 #define US_MEM_LINE  512
 #define US_MEM_LINES 16
@@ -97,8 +100,7 @@ void us_mem_forget(struct us_mem *m, us_gpa pa);
 /* Fetch pages instead of lines from now on, or NULL: lines again. */
 void us_mem_use_pages(struct us_mem *m, struct us_mem_pages *pages);
 
-/* Read guest-physical memory; false outside RAM.  Never faults, never allocates.  A
- * mapped file that its owner truncates would raise SIGBUS: ram.h prevents that. */
+/* Read guest-physical memory; false outside RAM.  Never faults, never allocates. */
 bool us_mem_read(struct us_mem *m, us_gpa pa, void *buf, size_t len);
 
 /* Read with read_gva, cached in the same lines; false without that callback. */

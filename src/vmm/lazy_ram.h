@@ -4,18 +4,18 @@
  *
  * Firecracker restores a snapshot, crosvm swaps, and QEMU ends a migration this way.
  * Reading a page that is not present would wait for that program, for ever if it does
- * not answer, while a vCPU is held.  In a memory file, the kernel would give us a page
- * of zeroes, which the guest would then have in place of its own.  Such a file is
- * therefore not mapped, and from the process only pages that are present are read
- * (struct us_region.lazy).
+ * not answer, while a vCPU is held.  Where a memory file is mapped, a page fault of
+ * ours would put a page of zeroes into it, which the guest would then have in place of
+ * its own: such files are read with pread (ram.h), which does not.  From the process
+ * only pages that are present are read (struct us_region.lazy).
  *
  * uniscope first checks whether the process has a userfaultfd open.  Only
  * /proc/PID/smaps says which memory it serves, and for that the kernel goes through all
  * pages of the process.
  *
  * This is checked once.  It misses memory that such a program takes over later, and
- * VMMs that keep no descriptor of the userfaultfd that serves them (Firecracker and
- * QEMU do keep one).
+ * VMMs that keep no descriptor of the userfaultfd that serves them (crosvm; Firecracker
+ * and QEMU do keep one).  Of such memory in a file, missing pages read as zeroes.
  */
 #ifndef US_VMM_LAZY_RAM_H
 #define US_VMM_LAZY_RAM_H

@@ -44,10 +44,10 @@ const char *us_ram_how(const struct us_ram *r)
 	return r->how;
 }
 
-bool us_ram_is_mapped(const struct us_ram *r)
+bool us_ram_is_file(const struct us_ram *r)
 {
 	for (size_t i = 0; i < r->mem.n_region; i++)
-		if (!r->region[i].host)
+		if (!r->region[i].file)
 			return false;
 	return r->mem.n_region > 0;
 }
@@ -60,8 +60,8 @@ static const struct us_map *map_of(const struct us_ram *r, us_hva hva)
 								: NULL;
 }
 
-/* uniscope's own mapping of the same file, made on first use.  NULL: there is none. */
-static const uint8_t *host_of(struct us_ram *r, const struct us_map *m, us_hva hva)
+/* The file of a mapping, opened on first use.  NULL: it may not be read. */
+static const struct us_ram_file *file_of(struct us_ram *r, const struct us_map *m)
 {
 	struct us_ram_file *f = NULL;
 	for (unsigned i = 0; i < r->n_file; i++)
@@ -76,7 +76,7 @@ static const uint8_t *host_of(struct us_ram *r, const struct us_map *m, us_hva h
 		else
 			us_ram_file_open(r->mem.pid, m, f);
 	}
-	return f->host ? f->host + (hva - f->start) : NULL;
+	return f->fd > 0 ? f : NULL;
 }
 
 static bool add_region(struct us_ram *r, struct us_region next)
@@ -85,7 +85,8 @@ static bool add_region(struct us_ram *r, struct us_region next)
 						 : NULL;
 	bool joins = last && last->start + last->size == next.start &&
 		     last->hva + last->size == next.hva && last->lazy == next.lazy &&
-		     (last->host ? last->host + last->size == next.host : !next.host);
+		     last->file == next.file &&
+		     (!last->file || last->file_at + last->size == next.file_at);
 	if (joins) {
 		last->size += next.size;
 		return true;
@@ -108,12 +109,15 @@ static bool add_piece(struct us_ram *r, const struct us_ram_piece *p)
 		uint64_t len = m->end - hva;
 		if (len > p->size - done)
 			len = p->size - done;
-		struct us_region next = { .start = p->gpa + done,
-					  .size = len,
-					  .hva = hva,
-					  .host = host_of(r, m, hva),
-					  .lazy = us_lazy_ram_has(&r->lazy, hva,
-								  hva + len) };
+		const struct us_ram_file *f = file_of(r, m);
+		struct us_region next = {
+			.start = p->gpa + done,
+			.size = len,
+			.hva = hva,
+			.file = f ? f->fd : 0,
+			.file_at = f ? f->offset + (hva - f->start) : 0,
+			.lazy = us_lazy_ram_has(&r->lazy, hva, hva + len)
+		};
 		if (!add_region(r, next))
 			return false;
 		done += len;
@@ -130,13 +134,12 @@ static void describe(struct us_ram *r)
 		if (r->region[i].size > big->size)
 			big = &r->region[i];
 	for (unsigned i = 0; i < r->n_file; i++)
-		if (r->file[i].host && big->hva >= r->file[i].start &&
+		if (r->file[i].fd > 0 && big->hva >= r->file[i].start &&
 		    big->hva < r->file[i].end)
 			kind = r->file[i].kind;
-	snprintf(r->how, sizeof(r->how), "%s%s, %zu region%s, layout from the %s",
-		 *kind ? kind : "process_vm_readv", *kind ? " mapped" : "",
-		 r->mem.n_region, r->mem.n_region == 1 ? "" : "s",
-		 r->from_monitor ? "monitor" : "maps");
+	snprintf(r->how, sizeof(r->how), "%s, %zu region%s, layout from the %s",
+		 *kind ? kind : "process_vm_readv", r->mem.n_region,
+		 r->mem.n_region == 1 ? "" : "s", r->from_monitor ? "monitor" : "maps");
 }
 
 /* Use this layout.  false: it does not fit the process. */
@@ -272,7 +275,7 @@ int us_ram_check_right(const struct us_guest *g, struct us_err *e)
 /* May the process be read?  Better to know now than at the first sample. */
 static int probe(const struct us_ram *r, const struct us_guest *g, struct us_err *e)
 {
-	return us_ram_is_mapped(r) ? 0 : us_ram_check_right(g, e);
+	return us_ram_is_file(r) ? 0 : us_ram_check_right(g, e);
 }
 
 static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monitor,
@@ -372,7 +375,7 @@ int us_ram_verify(struct us_ram *r, const struct us_regs *regs, bool *ret_tried,
 {
 	*ret_tried = false;
 	for (unsigned i = 0; i < r->n_file; i++)
-		if (r->file[i].host && !us_ram_file_is_whole(&r->file[i]))
+		if (r->file[i].fd > 0 && !us_ram_file_is_whole(&r->file[i]))
 			return us_fail(e, -EILSEQ,
 				       "check the RAM of guest %d: its memory file was "
 				       "cut short",

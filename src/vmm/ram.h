@@ -9,13 +9,14 @@
  * sizes in ram_layout.h).  A layout is used only after bytes that must be there were
  * found there: see us_ram_verify().
  *
- * A memory file (memfd, shared file, hugetlbfs) is mapped read-only if nobody can
- * truncate it while we use it, which would be a SIGBUS: it is sealed against shrinking,
- * or it belongs to root or to us and nobody else may open it for writing.  A file of
- * hugetlbfs must also have all its pages.  Anything else, and private memory, is read
- * with process_vm_readv, which only fails.  Reading a page that the guest never touched
- * allocates it (as zeroes): the guest sees no difference, but the host needs the
- * memory.
+ * A memory file (memfd, shared file, hugetlbfs) is read with pread if nobody can
+ * truncate it while we use it: it is sealed against shrinking, or it belongs to root or
+ * to us and nobody else may open it for writing.  A file of hugetlbfs must also have
+ * all its pages.  A page that is not in the file reads as zeroes and stays out of it,
+ * also if another program is to bring it (lazy_ram.h): a page fault would put zeroes
+ * there. Anything else, and private memory, is read with process_vm_readv.  Reading a
+ * page that the guest never touched allocates it there (as zeroes): the guest sees no
+ * difference, but the host needs the memory.
  *
  * From 0xa0000 to 0xfffff a PC's CPU sees other things than RAM: the VGA window, option
  * ROMs and the BIOS or their shadow.  A layout from the monitor shows what was there
@@ -41,13 +42,14 @@ void us_ram_close(struct us_ram *r); /* accepts NULL */
 
 /*
  * May this process read the VMM's with process_vm_readv?  Nothing is read.  0; -EPERM,
- * and what would help; -ESRCH.  Not needed if RAM is a file that may be mapped.
+ * and what would help; -ESRCH.  Not needed if RAM is a file that may be read.
  */
 US_MUST_CHECK int us_ram_check_right(const struct us_guest *g, struct us_err *e);
 
 struct us_mem *us_ram_mem(struct us_ram *r);
-bool us_ram_is_mapped(const struct us_ram *r); /* all: reads cost no call */
-/* "memfd mapped, 2 regions, layout from the monitor": for the facts of a recording and
+/* All of it is read from files: the VMM's process is not. */
+bool us_ram_is_file(const struct us_ram *r);
+/* "memfd, 2 regions, layout from the monitor": for the facts of a recording and
  * `ps`. */
 const char *us_ram_how(const struct us_ram *r);
 

@@ -10,7 +10,6 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -84,13 +83,6 @@ void us_ram_file_open(pid_t pid, const struct us_map *m, struct us_ram_file *ret
 	bool huge = fs.f_type == HUGETLBFS_MAGIC;
 	if (!stays_whole(fd, &st) || !is_populated(&st, huge))
 		return;
-	void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd,
-		       (off_t)m->offset);
-	if (p == MAP_FAILED)
-		return;
-	/* A core dump of uniscope must not contain the guest's memory. */
-	madvise(p, len, MADV_DONTDUMP);
-	ret->host = p;
 	ret->offset = m->offset;
 	ret->fd = us_take_fd(fd);
 	set_kind(ret, m, huge);
@@ -98,9 +90,8 @@ void us_ram_file_open(pid_t pid, const struct us_map *m, struct us_ram_file *ret
 
 void us_ram_file_close(struct us_ram_file *f)
 {
-	if (!f->host)
+	if (f->fd < 0)
 		return;
-	munmap((void *)(uintptr_t)f->host, f->end - f->start);
 	close(f->fd);
 	*f = (struct us_ram_file){ .fd = -1 };
 }

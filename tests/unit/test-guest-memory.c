@@ -5,6 +5,7 @@
 #include "guest/memory.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static uint8_t ram[3][4096];
@@ -77,6 +78,44 @@ static void copied(void **state)
 	struct us_mem m;
 	setup(&m, false, getpid());
 	check_reads(&m);
+}
+
+/* A page that the file lacks reads as zeroes, and is still not there after that. */
+static void read_from_a_file(void **state)
+{
+	(void)state;
+	struct us_mem m;
+	struct stat before, after;
+	uint8_t buf[4096], zero[4096] = { 0 };
+	fill();
+	int fd = memfd_create("us-test", MFD_CLOEXEC);
+	assert_true(fd > 0);
+	assert_int_equal(ftruncate(fd, 8 * 4096), 0);
+	assert_int_equal(pwrite(fd, ram[0], 4096, 2 * 4096), 4096);
+	struct us_region r = {
+		.start = 0x10000, .size = 4 * 4096, .file = fd, .file_at = 4096
+	};
+	memset(&m, 0, sizeof(m));
+	m.region = &r;
+	m.n_region = 1;
+	us_mem_init(&m);
+	assert_int_equal(fstat(fd, &before), 0);
+	assert_true(us_mem_read(&m, 0x11000 + 100, buf, 8));
+	assert_memory_equal(buf, ram[0] + 100, 8);
+	assert_true(us_mem_read(&m, 0x11000, buf, 4096));
+	assert_memory_equal(buf, ram[0], 4096);
+	assert_true(us_mem_read(&m, 0x12008, buf, 8));
+	assert_true(us_mem_read(&m, 0x13000, buf + 8, 4088));
+	assert_memory_equal(buf, zero, 4096);
+	assert_false(us_mem_read(&m, 0x13ffc, buf, 8));
+	assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(after.st_blocks, before.st_blocks);
+
+	static struct us_mem_pages pages;
+	us_mem_use_pages(&m, &pages);
+	assert_true(us_mem_read(&m, 0x11000 + 200, buf, 8));
+	assert_memory_equal(buf, ram[0] + 200, 8);
+	close(fd);
 }
 
 static void lines_last_one_sample(void **state)
@@ -263,6 +302,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mapped),
+		cmocka_unit_test(read_from_a_file),
 		cmocka_unit_test(copied),
 		cmocka_unit_test(lines_last_one_sample),
 		cmocka_unit_test(pages_in_place_of_lines),

@@ -69,7 +69,7 @@ static void check_lazy(int fd)
 	alarm(PATIENCE);
 	if (us_ram_open(&g, NULL, &r, &e))
 		fail_msg("%s", e.msg);
-	assert_false(us_ram_is_mapped(r));
+	assert_false(us_ram_is_file(r));
 	struct us_mem *m = us_ram_mem(r);
 	for (int with_pages = 0; with_pages < 2; with_pages++) {
 		us_mem_use_pages(m, with_pages ? &pages : NULL);

@@ -212,7 +212,7 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 		return r;
 	}
 	k->base.ops = &us_backend_kvm;
-	k->base.caps = US_CAP_ALL_GPRS | (us_ram_is_mapped(k->ram) ? US_CAP_MAP : 0);
+	k->base.caps = US_CAP_ALL_GPRS;
 	k->base.arch = US_ARCH_X86_64;
 	k->base.accel = US_ACCEL_KVM;
 	k->base.n_vcpu = k->guest.n_vcpu;
