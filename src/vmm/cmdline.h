@@ -40,6 +40,7 @@ struct us_cmdline {
 	 * them; n 0: RAM is one piece. */
 	uint64_t piece[US_CMDLINE_PIECES];
 	unsigned n_piece;
+	bool memory_devices; /* QEMU: memory beyond that, as pc-dimm or virtio-mem */
 
 	/* Where a monitor or a stub listens: "/path" (as written) or "host:port". */
 	char qmp[US_CMDLINE_MONITORS][US_ENDPOINT_SIZE];

@@ -418,11 +418,14 @@ static void parse_bios(const char *value, struct us_cmdline *c, const struct lat
 
 static void parse_device(const char *value, struct us_cmdline *c)
 {
-	char driver[16];
-	if (!c->kernel[0] &&
-	    us_option_get(value, "driver", "driver", driver, sizeof(driver)) &&
-	    !strcmp(driver, "loader"))
+	char driver[40];
+	if (!us_option_get(value, "driver", "driver", driver, sizeof(driver)))
+		return;
+	if (!c->kernel[0] && !strcmp(driver, "loader"))
 		us_option_get(value, "driver", "file", c->kernel, sizeof(c->kernel));
+	if (!strcmp(driver, "pc-dimm") || !strcmp(driver, "nvdimm") ||
+	    !strncmp(driver, "virtio-mem-", 11) || !strncmp(driver, "virtio-pmem-", 12))
+		c->memory_devices = true;
 }
 
 /* Other plugins have other options. */

@@ -30,7 +30,7 @@ struct us_ram {
 	unsigned n_file;
 	struct us_ram_layout layout[US_RAM_LAYOUTS]; /* the likeliest first */
 	unsigned n_layout;
-	bool from_monitor;
+	bool from_monitor, lacks_devices;
 	char how[128];
 };
 
@@ -42,6 +42,11 @@ struct us_mem *us_ram_mem(struct us_ram *r)
 const char *us_ram_how(const struct us_ram *r)
 {
 	return r->how;
+}
+
+bool us_ram_lacks_devices(const struct us_ram *r)
+{
+	return r->lacks_devices;
 }
 
 bool us_ram_is_file(const struct us_ram *r)
@@ -229,6 +234,7 @@ static int look_at_maps(struct us_ram *r, const struct us_guest *g)
 	if (known && !r->n_layout)
 		r->n_layout = us_ram_guess(&q, &r->maps, r->layout);
 	us_proc_args_fini(&args);
+	r->lacks_devices = c->memory_devices;
 	return known ? 0 : -ENOTSUP;
 }
 

@@ -47,6 +47,8 @@ void us_ram_close(struct us_ram *r); /* accepts NULL */
 US_MUST_CHECK int us_ram_check_right(const struct us_guest *g, struct us_err *e);
 
 struct us_mem *us_ram_mem(struct us_ram *r);
+/* The guest has memory in devices (pc-dimm, virtio-mem) whose place is not known. */
+bool us_ram_lacks_devices(const struct us_ram *r);
 /* All of it is read from files: the VMM's process is not. */
 bool us_ram_is_file(const struct us_ram *r);
 /* "memfd, 2 regions, layout from the monitor": for the facts of a recording and

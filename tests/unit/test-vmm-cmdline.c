@@ -217,6 +217,13 @@ static void qemu_memory_pieces(void **state)
 		      "-machine|q35,memory-backend=r",
 		      &c));
 	assert_int_equal(c.n_piece, 0);
+	/* Memory in devices is not among the pieces. */
+	assert_false(c.memory_devices);
+	assert_true(parse("qemu", "q|-m|64,slots=2,maxmem=1G|-device|pc-dimm,memdev=r",
+			  &c));
+	assert_true(c.memory_devices);
+	assert_true(parse("qemu", "q|-device|{\"driver\":\"virtio-mem-pci\"}", &c));
+	assert_true(c.memory_devices);
 	/* More nodes than there is room for. */
 	char line[4096] = "q|-m|1G";
 	for (int i = 0; i < 30; i++)

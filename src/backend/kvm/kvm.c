@@ -9,6 +9,7 @@
 #include "backend/pacer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "vmm/cmdline.h"
 #include "vmm/qmp.h"
 #include "vmm/ram.h"
@@ -145,10 +146,12 @@ static int check_place(struct kvm *k, const struct us_regs *regs)
 	bool known = us_vmm_is_known(k->guest.vmm);
 	if (++k->misplaced < (known ? MAX_MISPLACED : MAX_STRANGE))
 		return -EAGAIN;
-	/* The VMM lays out memory in a way that uniscope does not know. */
-	if (strcmp(k->guest.vmm, "qemu") != 0)
-		us_hint(&k->why, "use --backend bpf, as root: it learns from KVM where "
-				 "the guest's memory is");
+	/* The VMM lays out memory in a way that uniscope does not know, or the vCPU is
+	 * in memory that was added later. */
+	us_hint(&k->why,
+		"%suse --backend bpf, as root: it learns from KVM where the guest's "
+		"memory is",
+		strcmp(k->guest.vmm, "qemu") ? "" : "give QEMU a monitor (-qmp), or ");
 	return r;
 }
 
@@ -218,6 +221,12 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 	k->base.n_vcpu = k->guest.n_vcpu;
 	k->base.mem = us_ram_mem(k->ram);
 	caution(&k->guest, k->base.caution, sizeof(k->base.caution));
+	if (us_ram_lacks_devices(k->ram))
+		us_append(k->base.caution, sizeof(k->base.caution),
+			  "%sstacks in memory of pc-dimm or virtio-mem are cut, as "
+			  "uniscope does not know where it is: --backend bpf, as root, "
+			  "does, and a monitor of QEMU's (-qmp)",
+			  k->base.caution[0] ? "; " : "");
 	snprintf(k->base.how, sizeof(k->base.how), "ptrace, shared registers, %s",
 		 us_ram_how(k->ram));
 	*ret = &k->base;
