@@ -2,6 +2,7 @@
 /* peer_ram.c: see peer_ram.h. */
 #include "backend/peer_ram.h"
 
+#include "base/clock.h"
 #include "guest/paging.h"
 #include "vmm/ram.h"
 
@@ -53,6 +54,12 @@ void us_peer_ram_close(struct us_peer_ram *m)
 struct us_mem *us_peer_ram_mem(struct us_peer_ram *m)
 {
 	return m->ram ? us_ram_mem(m->ram) : &m->by_peer;
+}
+
+void us_peer_ram_look_again(struct us_peer_ram *m)
+{
+	if (m->ram)
+		us_ram_look_again(m->ram, us_now_ns());
 }
 
 const char *us_peer_ram_how(const struct us_peer_ram *m)

@@ -46,6 +46,9 @@ struct us_mem *us_peer_ram_mem(struct us_peer_ram *m);
 /* "process_vm_readv, 1 region, ...", "by the stub". */
 const char *us_peer_ram_how(const struct us_peer_ram *m);
 
+/* Between samples: us_ram_look_again(). */
+void us_peer_ram_look_again(struct us_peer_ram *m);
+
 /* Hot path, while the guest is stopped: decide who reads for this capture.  If it is
  * the peer, *regs gets US_PAGING_UNKNOWN. */
 void us_peer_ram_prepare(struct us_peer_ram *m, struct us_regs *regs);

@@ -57,6 +57,7 @@ int us_remote_start(struct us_backend *b, const struct us_schedule *s, struct us
 
 int us_remote_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
 {
+	us_peer_ram_look_again(&of(b)->ram);
 	return us_whole_stop_next(&of(b)->stop, deadline_ns, c);
 }
 

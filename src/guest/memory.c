@@ -77,8 +77,6 @@ static bool fetch_from_process(const struct us_mem *m, const struct us_region *r
 {
 	us_hva hva = r->hva + (pa - r->start);
 	pid_t pid = m->pid;
-	if (r->lazy && !is_present(m->pagemap, hva, len))
-		return false;
 	struct iovec here = { .iov_base = buf, .iov_len = len };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)hva, .iov_len = len };
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)len;
@@ -94,6 +92,9 @@ static bool fetch_from_region(const struct us_mem *m, const struct us_region *r,
 			      us_gpa pa, void *buf, size_t len)
 {
 	if (!has_source(m, r))
+		return false;
+	if (__atomic_load_n(&r->lazy, __ATOMIC_RELAXED) &&
+	    !is_present(m->pagemap, r->hva + (pa - r->start), len))
 		return false;
 	if (!r->file)
 		return fetch_from_process(m, r, pa, buf, len);

@@ -77,6 +77,7 @@ void us_lazy_ram_open(pid_t pid, struct us_lazy_ram *ret)
 	*ret = (struct us_lazy_ram){ .pagemap = -1 };
 	if (proc < 0 || !has_userfaultfd(proc))
 		return;
+	ret->asked = true;
 	read_ranges(proc, ret);
 	if (ret->n || ret->all)
 		ret->pagemap = openat(proc, "pagemap", O_RDONLY | O_CLOEXEC);

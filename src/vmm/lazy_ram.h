@@ -13,9 +13,10 @@
  * /proc/PID/smaps says which memory it serves, and for that the kernel goes through all
  * pages of the process.
  *
- * This is checked once.  It misses memory that such a program takes over later, and
- * VMMs that keep no descriptor of the userfaultfd that serves them (crosvm; Firecracker
- * and QEMU do keep one).  Of such memory in a file, missing pages read as zeroes.
+ * This is checked when uniscope attaches and about once a second (us_ram_look_again()).
+ * It misses VMMs that keep no descriptor of the userfaultfd that serves them
+ * (Firecracker and QEMU do keep one).  Of such memory in a file, missing pages read as
+ * zeroes.
  */
 #ifndef US_VMM_LAZY_RAM_H
 #define US_VMM_LAZY_RAM_H
@@ -33,6 +34,7 @@ struct us_lazy_ram {
 		us_hva start, end;
 	} v[US_LAZY_RANGES];
 	unsigned n;
+	bool asked;  /* the process has a userfaultfd, so smaps was read */
 	bool all;    /* the ranges could not be determined: treat all memory as lazy */
 	int pagemap; /* /proc/PID/pagemap if there are any; else -1 */
 };

@@ -3,6 +3,7 @@
 #include "vmm/ram.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/search.h"
 #include "guest/paging.h"
 #include "vmm/cmdline.h"
@@ -17,15 +18,17 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define MAX_REGIONS 64
-#define MAX_FILES   32
-#define MTREE_BYTES (1u << 20)
+#define MAX_REGIONS   64
+#define MAX_FILES     32
+#define MTREE_BYTES   (1u << 20)
+#define MOST_PAUSE_NS (64 * US_NS_PER_SEC)
 
 struct us_ram {
 	struct us_mem mem;
 	struct us_region region[MAX_REGIONS];
 	struct us_maps maps;
 	struct us_lazy_ram lazy;
+	uint64_t looked_ns, pause_ns;	    /* for lazy memory */
 	struct us_ram_file file[MAX_FILES]; /* by mapping, failed attempts too */
 	unsigned n_file;
 	struct us_ram_layout layout[US_RAM_LAYOUTS]; /* the likeliest first */
@@ -327,6 +330,7 @@ int us_ram_open(const struct us_guest *g, struct us_qmp *monitor, struct us_ram 
 	r->mem.region = r->region;
 	r->mem.pid = g->pid;
 	r->lazy.pagemap = -1;
+	r->pause_ns = US_NS_PER_SEC;
 	int code = find(r, g, monitor, e);
 	/* All that was read may belong to a later process with the same pid. */
 	if (code == 0 && !us_guest_alive(g))
@@ -337,6 +341,27 @@ int us_ram_open(const struct us_guest *g, struct us_qmp *monitor, struct us_ram 
 	else
 		*ret = r;
 	return code;
+}
+
+void us_ram_look_again(struct us_ram *r, uint64_t now_ns)
+{
+	if (r->lazy.n || r->lazy.all || now_ns - r->looked_ns < r->pause_ns)
+		return;
+	us_lazy_ram_open(r->mem.pid, &r->lazy);
+	/* Reading smaps takes the longer, the more memory there is, and the VMM waits
+	 * for some of it. */
+	r->pause_ns = r->lazy.asked && r->pause_ns < MOST_PAUSE_NS ? 2 * r->pause_ns
+								   : r->pause_ns;
+	r->looked_ns = now_ns;
+	if (!r->lazy.n && !r->lazy.all)
+		return;
+	r->mem.pagemap = r->lazy.pagemap;
+	/* Other threads may be reading: they have no pagemap, and go without. */
+	for (size_t i = 0; i < r->mem.n_region; i++) {
+		struct us_region *g = &r->region[i];
+		bool lazy = us_lazy_ram_has(&r->lazy, g->hva, g->hva + g->size);
+		__atomic_store_n(&g->lazy, lazy, __ATOMIC_RELAXED);
+	}
 }
 
 void us_ram_close(struct us_ram *r)

@@ -46,6 +46,11 @@ void us_ram_close(struct us_ram *r); /* accepts NULL */
  */
 US_MUST_CHECK int us_ram_check_right(const struct us_guest *g, struct us_err *e);
 
+/* Between samples: has another program begun to bring pages of this memory
+ * (lazy_ram.h)?  Looks once a second at most; then its pages that are not present are
+ * not read any more. */
+void us_ram_look_again(struct us_ram *r, uint64_t now_ns);
+
 struct us_mem *us_ram_mem(struct us_ram *r);
 /* The guest has memory in devices (pc-dimm, virtio-mem) whose place is not known. */
 bool us_ram_lacks_devices(const struct us_ram *r);

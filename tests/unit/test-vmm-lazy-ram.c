@@ -2,6 +2,7 @@
 /* Memory that a userfaultfd serves is read where it is, and never waited for. */
 #include "made-up-vmm.h"
 
+#include "base/clock.h"
 #include "vmm/lazy_ram.h"
 #include "vmm/ram.h"
 
@@ -106,6 +107,77 @@ static void a_file_gets_no_pages(void **state)
 	close(fd);
 }
 
+static void *late;
+
+static void on_late(int sig)
+{
+	(void)sig;
+	register_lazy(late);
+}
+
+static bool be_late(const void *what)
+{
+	int fd = *(const int *)what;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	const struct sigaction a = { .sa_handler = on_late };
+	char *p = late = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	memset(p + THERE, 'x', THERE_LEN);
+	return sigaction(SIGUSR1, &a, NULL) == 0;
+}
+
+static bool reads(struct us_ram *r, us_gpa at)
+{
+	uint8_t got;
+	us_mem_new_sample(us_ram_mem(r));
+	return us_mem_read(us_ram_mem(r), at, &got, 1);
+}
+
+static void check_late(int fd)
+{
+	struct us_guest can = start_lazy(-1), g = { .accel = US_ACCEL_KVM,
+						    .memory = SIZE,
+						    .vmm = "firecracker" };
+	struct stat before = { 0 }, after = { 0 };
+	struct us_err e = { 0 };
+	struct us_ram *r;
+	uint64_t now = 0;
+	end_made_up(&can);
+	assert_true(begin_made_up(&g, be_late, &fd));
+	if (us_ram_open(&g, NULL, &r, &e))
+		fail_msg("%s", e.msg);
+	if (fd >= 0)
+		assert_int_equal(fstat(fd, &before), 0);
+	assert_int_equal(us_ram_is_file(r), fd >= 0);
+	us_ram_look_again(r, now += 100 * US_NS_PER_SEC);
+	assert_true(reads(r, THERE));
+	assert_true(reads(r, 0)); /* zeroes */
+	kill(g.pid, SIGUSR1);
+	alarm(PATIENCE);
+	do {
+		usleep(1000);
+		us_ram_look_again(r, now += 100 * US_NS_PER_SEC);
+	} while (reads(r, THERE + THERE_LEN + (1 << 20)));
+	alarm(0);
+	assert_true(reads(r, THERE));
+	assert_true(reads(r, THERE + THERE_LEN - 1));
+	if (fd >= 0)
+		assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(before.st_blocks, after.st_blocks);
+	us_ram_close(r);
+	end_made_up(&g);
+}
+
+static void what_comes_later_is_noticed(void **state)
+{
+	(void)state;
+	int fd = memfd_create("guest_mem", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, (off_t)SIZE), 0);
+	check_late(fd);
+	close(fd);
+}
+
 static void others_have_none(void **state)
 {
 	(void)state;
@@ -124,6 +196,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(private_memory_is_not_waited_for),
 		cmocka_unit_test(a_file_gets_no_pages),
+		cmocka_unit_test(what_comes_later_is_noticed),
 		cmocka_unit_test(others_have_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

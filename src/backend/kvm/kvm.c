@@ -483,6 +483,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 	/* The kernel may otherwise wake us 50 us late, to save power. */
 	if (!k->precise)
 		k->precise = prctl(PR_SET_TIMERSLACK, 1) == 0;
+	us_ram_look_again(k->ram, us_now_ns());
 	for (;;) {
 		uint64_t due_ns;
 		unsigned slot = us_pacer_next(&k->pacer, &due_ns);
