@@ -57,8 +57,10 @@ static const struct us_region *region_of(struct us_mem *m, us_gpa pa)
  * brings it. */
 static bool is_present(int pagemap, us_hva hva, size_t len)
 {
-	uint64_t entry[64], page = hva / US_MEM_PAGE,
-			    end = (hva + len - 1) / US_MEM_PAGE;
+	/* There is an entry for each page of the host, which may be larger than ours.
+	 */
+	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t entry[64], page = hva / size, end = (hva + len - 1) / size;
 	while (page <= end) {
 		size_t n = end - page + 1 < 64 ? end - page + 1 : 64;
 		if (pread(pagemap, entry, n * 8, (off_t)(page * 8)) != (ssize_t)(n * 8))

@@ -10,6 +10,15 @@
 
 static uint8_t ram[3][4096];
 
+static long host_page; /* 0: as it is */
+
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+long __wrap_sysconf(int name)
+{
+	return name == _SC_PAGESIZE && host_page ? host_page : __real_sysconf(name);
+}
+
 static void fill(void)
 {
 	for (unsigned i = 0; i < sizeof(ram); i++)
@@ -298,6 +307,48 @@ static void pages_are_asked_for_one_by_one(void **state)
 	assert_false(us_mem_read(&m, UINT64_MAX, buf, 1));
 }
 
+/* A pagemap that says of one page of the host alone that it is there. */
+static int pagemap_with(uint64_t page)
+{
+	static const uint64_t present = 1ULL << 63;
+	int fd = memfd_create("pagemap", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)((page + 2) * 8)), 0);
+	assert_int_equal(pwrite(fd, &present, 8, (off_t)(page * 8)), 8);
+	return fd;
+}
+
+/* As on arm64 hosts, where a kernel's pages may have 64 KiB. */
+static void lazy_pages_are_the_hosts(void **state)
+{
+	(void)state;
+	static struct us_mem m;
+	static _Alignas(65536) uint8_t bytes[3 * 65536];
+	static struct us_mem_pages pages;
+	struct us_region lazy = { .size = sizeof(bytes),
+				  .hva = (uintptr_t)bytes,
+				  .lazy = true };
+	uint8_t buf[16];
+	memset(bytes, 'x', sizeof(bytes));
+	host_page = 65536;
+	m = (struct us_mem){ .region = &lazy,
+			     .n_region = 1,
+			     .pid = getpid(),
+			     .pagemap = pagemap_with(lazy.hva / 65536 + 1) };
+	for (int with_pages = 0; with_pages < 2; with_pages++) {
+		us_mem_init(&m);
+		us_mem_use_pages(&m, with_pages ? &pages : NULL);
+		assert_true(us_mem_read(&m, 65536, buf, 16));
+		assert_true(us_mem_read(&m, 65536 + 0x5000, buf, 16));
+		assert_true(us_mem_read(&m, 2 * 65536 - 16, buf, 16));
+		assert_false(us_mem_read(&m, 2 * 65536 - 8, buf, 16));
+		assert_false(us_mem_read(&m, 65536 - 0x1000, buf, 16));
+		assert_false(us_mem_read(&m, 2 * 65536, buf, 16));
+	}
+	close(m.pagemap);
+	host_page = 0;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -311,6 +362,7 @@ int main(void)
 		cmocka_unit_test(callback),
 		cmocka_unit_test(callback_where_copying_fails),
 		cmocka_unit_test(pages_are_asked_for_one_by_one),
+		cmocka_unit_test(lazy_pages_are_the_hosts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
