@@ -274,8 +274,8 @@ static long write_slot(uint32_t i, void *ctx)
 						       struct kvm_memory_slot, id_node);
 	struct us_bpf_found_slot found = {
 		.generation = w->generation,
-		.start = BPF_CORE_READ(slot, base_gfn) << 12,
-		.size = (uint64_t)BPF_CORE_READ(slot, npages) << 12,
+		.start = BPF_CORE_READ(slot, base_gfn) << (page_shift & 63),
+		.size = (uint64_t)BPF_CORE_READ(slot, npages) << (page_shift & 63),
 		.hva = BPF_CORE_READ(slot, userspace_addr),
 	};
 	bpf_seq_write(w->seq, &found, sizeof(found));

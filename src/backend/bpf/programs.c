@@ -193,6 +193,8 @@ static int load(struct us_bpf_programs *p, enum us_bpf_host kind, const char *ty
 	if (s) {
 		s->rodata->host_kind = kind;
 		s->rodata->shadow_paging = us_bpf_shadow_paging();
+		s->rodata->page_shift = (uint32_t)__builtin_ctzl(
+			(unsigned long)sysconf(_SC_PAGESIZE));
 		r = us_programs__load(s);
 	} else if (errno) {
 		r = -errno;

@@ -79,6 +79,9 @@ struct {
 const volatile uint32_t host_kind; /* enum us_bpf_host */
 const volatile bool
 	shadow_paging; /* on VMX: KVM walks the guest's page tables itself */
+/* Of the host's pages, in which KVM counts the guest's memory; arm64 kernels have pages
+ * of 4, 16 or 64 KiB. */
+const volatile uint32_t page_shift;
 
 static __always_inline struct scratch *my_scratch(void)
 {
