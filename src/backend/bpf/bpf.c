@@ -310,6 +310,19 @@ static uint32_t weigh(struct us_bpf_session *b, unsigned vcpu,
 	return us_bpf_pace_due(p, part, b->due_of_period);
 }
 
+static void refuse_place(struct us_bpf_session *b, const struct us_capture *c)
+{
+	b->ended = us_fail(&b->why, -EILSEQ,
+			   "check the RAM of pid %d: the page tables of its vCPU %u "
+			   "(root 0x%llx) do not lead to its code at 0x%llx in any of "
+			   "the %u memory slots that KVM has",
+			   b->machine.guest.pid, c->vcpu,
+			   (unsigned long long)c->regs.space.root,
+			   (unsigned long long)c->regs.pc, b->machine.n_slot);
+	us_hint(&b->why, "try again; if that does not help, use another backend: "
+			 "uniscope doctor says which");
+}
+
 /* False: it is from an earlier start, or no sample is due. */
 static bool deliver_sample(struct us_bpf_session *b, unsigned vcpu,
 			   struct us_capture *c)
@@ -341,6 +354,9 @@ static bool deliver_sample(struct us_bpf_session *b, unsigned vcpu,
 	b->stale = l->flags & US_BPF_STALE;
 	if (b->stale)
 		place_again(b);
+	else if (l->kind == US_BPF_GUEST && c->form == US_CAPTURE_WINDOW &&
+		 !us_bpf_place_fits(&b->place, &b->machine.mem, c))
+		refuse_place(b, c);
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "backend/bpf/budget.h"
 #include "backend/bpf/machine.h"
 #include "backend/bpf/pace.h"
+#include "backend/bpf/place.h"
 #include "backend/bpf/roots.h"
 #include "backend/bpf/sample.h"
 #include "backend/bpf/stack_need.h"
@@ -56,13 +57,14 @@ struct us_bpf_session {
 			 behind the deadline */
 	bool held;    /* `buffer` has a sample of held_vcpu to deliver after settling */
 	unsigned held_vcpu;
-	int ended;  /* what to return once all is delivered: -ESRCH, or 0 */
+	int ended;  /* what to return once all is delivered: -ESRCH, -EILSEQ, or 0 */
 	bool stale; /* for the current capture, the memory slots were outdated */
 	struct us_bpf_need need;
 	struct us_host_copy host_copy; /* of the current capture */
 	struct us_bpf_roots roots;
 	bool plan_has_root; /* pointers are not followed with the sample's root */
 	struct us_bpf_wait wait;
+	struct us_bpf_place place;
 	struct us_err why;
 	union us_bpf_sample_buffer buffer;
 };
