@@ -14,6 +14,7 @@
 #include "base/clock.h"
 
 #include "flat-guest.h"
+#include "kernel-types.h"
 #include "mini-vmm.h"
 #include "vmx-types.h"
 
@@ -302,14 +303,6 @@ static void without_a_root_nothing_is_read(void **state)
 /* again: mov cx, 0x1000; loop $; out 0x10, al; jmp again */
 static const uint8_t outs[] = { 0xb9, 0x00, 0x10, 0xe2, 0xfe, 0xe6, 0x10, 0xeb, 0xf7 };
 
-static void skip_unless(bool possible, const char *why)
-{
-	if (possible)
-		return;
-	print_message("# SKIP %s\n", why);
-	skip();
-}
-
 static void start_vmm(struct mini_vmm *vmm, struct us_guest *g)
 {
 	struct us_err e;
@@ -404,41 +397,6 @@ static void add_vcpu_vmx(struct btf *b, enum form form)
 		member(b, "exit_reason", reason, at + 400);
 }
 
-/* All of them in the same order keep their numbers. */
-static struct btf *copy_of(const struct btf *from)
-{
-	struct btf *b = btf__new_empty();
-	for (__u32 i = 1; b && i < btf__type_cnt(from); i++)
-		if (btf__add_type(b, from, btf__type_by_id(from, i)) < 0)
-			return NULL;
-	return b;
-}
-
-static int load_with(struct btf *types, struct us_err *e)
-{
-	char path[] = "/tmp/uniscope-types-XXXXXX";
-	struct us_bpf_programs *p = NULL;
-	__u32 size;
-	const void *bytes = btf__raw_data(types, &size);
-	int fd = mkstemp(path);
-	assert_true(bytes && fd >= 0);
-	assert_int_equal(write(fd, bytes, size), size);
-	close(fd);
-	int r = us_bpf_load_as(US_BPF_HOST_VMX, path, &p, e);
-	unlink(path);
-	us_bpf_unload(r < 0 ? NULL : p);
-	return r;
-}
-
-static struct btf *kernel_types(void)
-{
-	struct us_err e;
-	skip_unless(us_bpf_ready(&e) == 0, e.msg);
-	struct btf *kernel = btf__load_vmlinux_btf();
-	assert_non_null(kernel);
-	return kernel;
-}
-
 /* Old and new: the kernel's verifier takes them, and libbpf finds all names.  Where it
  * does not, nothing is guessed. */
 static void the_kernel_takes_the_programs(void **state)
@@ -450,7 +408,7 @@ static void the_kernel_takes_the_programs(void **state)
 		struct btf *types = copy_of(kernel);
 		assert_non_null(types);
 		add_vcpu_vmx(types, form);
-		int r = load_with(types, &e);
+		int r = load_with(US_BPF_HOST_VMX, types, &e);
 		btf__free(types);
 		if (form != ANOTHER && r < 0)
 			fail_msg("%s", e.msg);
@@ -492,7 +450,7 @@ static void its_own_module_has_the_types(void **state)
 	assert_non_null(types);
 	assert_true(btf__find_by_name_kind(types, "vcpu_vmx", BTF_KIND_STRUCT) > 0);
 	struct us_err e;
-	if (load_with(types, &e) < 0)
+	if (load_with(US_BPF_HOST_VMX, types, &e) < 0)
 		fail_msg("%s", e.msg);
 	btf__free(types);
 	btf__free(module);

@@ -20,6 +20,13 @@ enum kvm_reg {
 	VCPU_EXREG_SEGMENTS,
 };
 
+/* As newer kernels call them. */
+enum kvm_reg___renamed {
+	VCPU_REG_RIP,
+	VCPU_REG_CR3,
+	VCPU_REG_SEGMENTS,
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct kvm_save_segment {
@@ -57,10 +64,14 @@ struct vcpu_vmx___vt {
 
 #pragma clang attribute pop
 
-/* A register without this name in the kernel has no right copy. */
-#define IS_AVAILABLE(avail, reg)                                                       \
-	(bpf_core_enum_value_exists(enum kvm_reg, reg) &&                              \
-	 ((avail) >> (bpf_core_enum_value(enum kvm_reg, reg) & 31) & 1))
+#define HAS_BIT(avail, type, reg)                                                      \
+	(bpf_core_enum_value_exists(type, reg) &&                                      \
+	 ((avail) >> (bpf_core_enum_value(type, reg) & 63) & 1))
+
+/* A register without either name in the kernel has no right copy. */
+#define IS_AVAILABLE(avail, before, after)                                             \
+	(HAS_BIT(avail, enum kvm_reg, before) ||                                       \
+	 HAS_BIT(avail, enum kvm_reg___renamed, after))
 
 static __always_inline uint32_t vmx_reason(struct vcpu_vmx *vmx)
 {
@@ -80,21 +91,22 @@ static __always_inline void vmx_segments(struct us_vmx_kept *k, struct vcpu_vmx 
 }
 
 /* A function of its own, so that the stack that it needs is free again for the walk. */
-__noinline int read_vmx(struct us_bpf_sample *l, uint64_t vcpu, uint32_t avail,
+__noinline int read_vmx(struct us_bpf_sample *l, uint64_t vcpu, uint64_t avail,
 			struct us_bpf_seen *seen)
 {
 	struct vcpu_vmx *vmx = (void *)vcpu;
 	if (!l || !seen)
 		return 0;
 	struct us_vmx_kept k = {
-		.has_rip = IS_AVAILABLE(avail, VCPU_REGS_RIP),
-		.has_rsp = IS_AVAILABLE(avail, VCPU_REGS_RSP),
-		.has_cr3 = shadow_paging || IS_AVAILABLE(avail, VCPU_EXREG_CR3),
+		.has_rip = IS_AVAILABLE(avail, VCPU_REGS_RIP, VCPU_REG_RIP),
+		.has_rsp = HAS_BIT(avail, enum kvm_reg, VCPU_REGS_RSP),
+		.has_cr3 = shadow_paging ||
+			   IS_AVAILABLE(avail, VCPU_EXREG_CR3, VCPU_REG_CR3),
 	};
 	if (!bpf_core_type_exists(struct vcpu_vmx))
 		return 0;
 	k.exit_reason = vmx_reason(vmx);
-	if (IS_AVAILABLE(avail, VCPU_EXREG_SEGMENTS))
+	if (IS_AVAILABLE(avail, VCPU_EXREG_SEGMENTS, VCPU_REG_SEGMENTS))
 		vmx_segments(&k, vmx);
 	if (BPF_CORE_READ(vmx, loaded_vmcs) != &vmx->vmcs01)
 		l->flags |= US_BPF_NESTED;

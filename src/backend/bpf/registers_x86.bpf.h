@@ -49,9 +49,20 @@
 #define CONTEXT_MODE  17
 #define CONTEXT_WORDS 21
 
-/* Announced: the instruction pointer moves out of the array. */
+/* In newer kernels the instruction pointer is not in the array, and what was a number
+ * is an array. */
 struct kvm_vcpu_arch___rip {
 	unsigned long regs[16], rip;
+} __attribute__((preserve_access_index));
+
+struct kvm_vcpu_arch___bitmap {
+	unsigned long regs[16], regs_avail[1];
+} __attribute__((preserve_access_index));
+
+/* As newer kernels call nested_ctl. */
+struct vmcb_control_area___misc {
+	uint32_t exit_code;
+	uint64_t misc_ctl;
 } __attribute__((preserve_access_index));
 
 struct x86_emulate_ctxt {
@@ -95,11 +106,22 @@ struct vcpu_svm___nested {
 
 #define ARCH(member, as) IN_SPAN(bytes, struct kvm_vcpu_arch, regs, member, as)
 
+/* Which copies are right, on VMX. */
+static __always_inline uint64_t avail_in(uint8_t *bytes)
+{
+	if (bpf_core_field_exists(struct kvm_vcpu_arch, regs_avail))
+		return ARCH(regs_avail, uint32_t);
+	if (bpf_core_field_exists(struct kvm_vcpu_arch___bitmap, regs_avail))
+		return IN_SPAN(bytes, struct kvm_vcpu_arch___bitmap, regs, regs_avail,
+			       uint64_t);
+	return 0;
+}
+
 /* General registers, and KVM's copies of the others, which are not always right.
- * *ret_avail: which of them are right, on VMX. */
+ * *ret_avail: see avail_in(). */
 static __always_inline bool read_arch(struct us_bpf_sample *l, uint8_t *bytes,
 				      struct kvm_vcpu *vcpu, int *ret_state,
-				      uint32_t *ret_avail)
+				      uint64_t *ret_avail)
 {
 	if (!READ_SPAN(bytes, &vcpu->arch.regs, struct kvm_vcpu_arch, regs, mp_state))
 		return false;
@@ -112,9 +134,7 @@ static __always_inline bool read_arch(struct us_bpf_sample *l, uint8_t *bytes,
 	l->cr4 = ARCH(cr4, uint64_t);
 	l->efer = ARCH(efer, uint64_t);
 	*ret_state = ARCH(mp_state, int);
-	*ret_avail = bpf_core_field_exists(vcpu->arch.regs_avail)
-			     ? ARCH(regs_avail, uint32_t)
-			     : 0;
+	*ret_avail = avail_in(bytes);
 	return true;
 }
 
@@ -139,6 +159,33 @@ static __always_inline void set_svm(struct us_bpf_sample *l, uint8_t *bytes,
 	l->efer = SAVE(efer, uint64_t);
 }
 
+#define CONTROL(type, last)                                                            \
+	READ_SPAN(bytes, &vmcb->control.exit_code, type, exit_code, last)
+#define NESTED_PAGING(type, member)                                                    \
+	(IN_SPAN(bytes, type, exit_code, member, uint64_t) & NP_ENABLE)
+
+/* *ret_own_tables: KVM walks the guest's page tables itself.  The barrier keeps the
+ * compiler from asking for a member where the kernel does not have it. */
+static __always_inline bool read_control(struct us_bpf_sample *l, uint8_t *bytes,
+					 struct vmcb *vmcb, bool *ret_own_tables)
+{
+	if (bpf_core_field_exists(struct vmcb_control_area, nested_ctl)) {
+		barrier();
+		if (!CONTROL(struct vmcb_control_area, nested_ctl))
+			return false;
+		*ret_own_tables = !NESTED_PAGING(struct vmcb_control_area, nested_ctl);
+	} else {
+		barrier();
+		if (!CONTROL(struct vmcb_control_area___misc, misc_ctl))
+			return false;
+		*ret_own_tables = !NESTED_PAGING(struct vmcb_control_area___misc,
+						 misc_ctl);
+	}
+	l->reason = IN_SPAN(bytes, struct vmcb_control_area, exit_code, exit_code,
+			    uint32_t);
+	return true;
+}
+
 static __always_inline bool read_svm(struct us_bpf_sample *l, uint8_t *bytes,
 				     struct kvm_vcpu *vcpu)
 {
@@ -147,14 +194,9 @@ static __always_inline bool read_svm(struct us_bpf_sample *l, uint8_t *bytes,
 	if (bpf_core_field_exists(nested->current_vmcb) &&
 	    BPF_CORE_READ(nested, current_vmcb) != &nested->vmcb01)
 		l->flags |= US_BPF_NESTED;
-	if (!READ_SPAN(bytes, &vmcb->control.exit_code, struct vmcb_control_area,
-		       exit_code, nested_ctl))
+	bool own_tables;
+	if (!read_control(l, bytes, vmcb, &own_tables))
 		return false;
-	l->reason = IN_SPAN(bytes, struct vmcb_control_area, exit_code, exit_code,
-			    uint32_t);
-	bool own_tables = !(IN_SPAN(bytes, struct vmcb_control_area, exit_code,
-				    nested_ctl, uint64_t) &
-			    NP_ENABLE);
 	if (!READ_SPAN(bytes, &vmcb->save.cs, struct vmcb_save_area, cs, rsp))
 		return false;
 	set_svm(l, bytes, own_tables);
@@ -207,7 +249,7 @@ static __always_inline bool read_registers(struct us_bpf_sample *l, uint8_t *byt
 					   struct kvm_vcpu *vcpu,
 					   struct us_bpf_seen *seen, int *ret_state)
 {
-	uint32_t avail;
+	uint64_t avail;
 	if (!read_arch(l, bytes, vcpu, ret_state, &avail))
 		return false;
 	if (host_kind == US_BPF_HOST_VMX && bpf_core_type_exists(struct vcpu_vmx)) {
