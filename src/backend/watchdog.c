@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/job_stop.h"
+#include "base/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,6 +93,8 @@ static _Noreturn void watch(const struct us_watchdog_opts *o, struct shared *sha
 	close_all_but(o->keep, o->n_keep, pipe_fd);
 	if (o->prepare)
 		o->prepare(o->ctx);
+	/* uniscope itself still attaches, and gives its own up later. */
+	us_rights_keep(o->rights);
 	int wake_ms = o->limit_ms ? (int)(o->limit_ms / 4) + 1 : -1;
 	bool held = false;
 	for (;;) {

@@ -7,7 +7,7 @@
  * is gone (end of a pipe) or when the guest was held for longer than limit_ms.  Then it
  * calls resume(), with priority over all others that want a CPU if it is allowed to.
  * It ignores the terminal's signals and has a session of its own.  It keeps open only
- * the files that it was told to keep.
+ * the files, and has only the capabilities, that it was told to keep.
  */
 #ifndef US_BACKEND_WATCHDOG_H
 #define US_BACKEND_WATCHDOG_H
@@ -36,6 +36,7 @@ struct us_watchdog_opts {
 	unsigned limit_ms; /* longest hold; 0: no limit, only death counts */
 	const int *keep;   /* file descriptors that resume() needs */
 	size_t n_keep;
+	uint64_t rights; /* capabilities that resume() needs: US_RIGHT() of each */
 };
 
 /* Call it before there are threads: the child continues after a fork. */

@@ -5,12 +5,14 @@
 #include "backend/watchdog.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -187,6 +189,58 @@ static void holds_no_other_file(void **state)
 	close(p[1]);
 }
 
+/* A line of /proc/PID/status: a number of this base. */
+static uint64_t status_of(pid_t pid, const char *key, int base)
+{
+	char path[64], text[8192] = "";
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	assert_true(us_read_file(AT_FDCWD, path, text, sizeof(text)) > 0);
+	const char *at = strstr(text, key);
+	assert_non_null(at);
+	return strtoull(at + strlen(key), NULL, base);
+}
+
+static void must_keep(uint64_t rights)
+{
+	int p[2];
+	assert_int_equal(pipe(p), 0);
+	struct us_watchdog_opts o = { .resume = tell,
+				      .ctx = &p[1],
+				      .keep = &p[1],
+				      .n_keep = 1,
+				      .rights = rights };
+	struct us_watchdog *w = NULL;
+	struct us_err e;
+	uint64_t ours = status_of(getpid(), "\nCapPrm:", 16);
+	assert_int_equal(us_watchdog_start(&o, &w, &e), 0);
+	pid_t pid = us_watchdog_pid(w);
+	for (int i = 0; i < 20000; i++) {
+		if (status_of(pid, "\nNoNewPrivs:", 10) == 1 &&
+		    status_of(pid, "\nCapPrm:", 16) == (ours & rights))
+			break;
+		usleep(1000);
+	}
+	assert_int_equal(status_of(pid, "\nNoNewPrivs:", 10), 1);
+	assert_int_equal(status_of(pid, "\nCapPrm:", 16), ours & rights);
+	assert_int_equal(status_of(pid, "\nCapEff:", 16), ours & rights);
+	assert_int_equal(status_of(pid, "\nCapInh:", 16), 0);
+	/* It still does what it is for, and uniscope has what it had. */
+	assert_int_equal(status_of(getpid(), "\nCapPrm:", 16), ours);
+	us_watchdog_hold(w);
+	us_watchdog_alarm(w);
+	assert_int_equal(heard(p[0], 10000), 'H');
+	us_watchdog_stop(w);
+	close(p[0]);
+	close(p[1]);
+}
+
+static void keeps_only_the_rights_it_needs(void **state)
+{
+	(void)state;
+	must_keep(0);
+	must_keep(US_RIGHT(CAP_SYS_PTRACE) | US_RIGHT(CAP_BPF));
+}
+
 /* close_range() fails from now on, as before Linux 5.9. */
 static int refuse_close_range(void)
 {
@@ -233,6 +287,7 @@ int main(void)
 		cmocka_unit_test(takes_over_when_asked),
 		cmocka_unit_test(survives_the_terminals_signals),
 		cmocka_unit_test(holds_no_other_file),
+		cmocka_unit_test(keeps_only_the_rights_it_needs),
 		cmocka_unit_test(stops_on_an_old_kernel_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

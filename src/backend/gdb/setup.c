@@ -7,12 +7,14 @@
 #include "backend/qmp/reply.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/rights.h"
 #include "base/text.h"
 #include "vmm/proc.h"
 #include "vmm/socket.h"
 #include "vmm/socket_peer.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,6 +29,11 @@
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400	 /* if the stub states none; GDB's own default */
 #define HOST_THREADS_TEXT   8192 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
+
+/* A socket may be another user's, and in another mount namespace (/proc/PID/root). */
+#define TO_CONNECT                                                                     \
+	(US_RIGHT(CAP_DAC_OVERRIDE) | US_RIGHT(CAP_DAC_READ_SEARCH) |                  \
+	 US_RIGHT(CAP_SYS_PTRACE))
 
 /* In the watchdog's process: uses the connection that the backend had. */
 static void rescue(void *ctx, bool held)
@@ -104,7 +111,8 @@ static int watch(struct us_gdb_session *s, void (*resume)(void *, bool), int fd,
 				      .ctx = s,
 				      .limit_ms = limit_ms,
 				      .keep = &fd,
-				      .n_keep = fd >= 0 };
+				      .n_keep = fd >= 0,
+				      .rights = fd >= 0 ? 0 : TO_CONNECT };
 	int r = us_watchdog_start(&o, ret, e);
 	if (r == 0)
 		us_watchdog_hold(*ret);

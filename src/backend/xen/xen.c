@@ -23,9 +23,11 @@
 #include "backend/xen/rest.h"
 #include "backend/xen/stacks.h"
 #include "base/clock.h"
+#include "base/rights.h"
 #include "vmm/xen/domains.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +123,10 @@ static void prepare_rescue(void *ctx)
 	if (b->calls->open(&b->handle, NULL) < 0)
 		b->handle = NULL;
 }
+
+/* If the first attempt to open a handle failed: Xen's devices are root's, and what is
+ * passed to Xen is locked in memory. */
+#define TO_OPEN (US_RIGHT(CAP_DAC_OVERRIDE) | US_RIGHT(CAP_IPC_LOCK))
 
 /* A pause that is still in effect is ours: the domain ran before it. */
 static void rescue(void *ctx, bool held)
@@ -483,7 +489,8 @@ static int start_watchdog(struct xen *b, struct us_err *e)
 	struct us_watchdog_opts o = { .prepare = prepare_rescue,
 				      .resume = rescue,
 				      .ctx = b,
-				      .limit_ms = HOLD_LIMIT_MS };
+				      .limit_ms = HOLD_LIMIT_MS,
+				      .rights = TO_OPEN };
 	return us_watchdog_start(&o, &b->watchdog, e);
 }
 
