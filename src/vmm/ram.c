@@ -189,30 +189,24 @@ static bool ask_monitor(struct us_ram *r, struct us_qmp *monitor)
 	return l->n > 0;
 }
 
-/* Where RAM begins on QEMU's machines of other architectures; false: not known. */
+#ifdef __aarch64__
+#define HOST "aarch64"
+#elif defined(__riscv)
+#define HOST "riscv64"
+#else
+#define HOST "x86_64"
+#endif
+
+/* Where the guest's RAM begins; false: not known. */
 static bool find_base(const struct us_guest *g, const char *machine, us_gpa *ret)
 {
-	static const struct {
-		const char *exe, *machine;
-		us_gpa base;
-	} bases[] = {
-		{ "qemu-system-x86_64", "", 0 },
-		{ "qemu-system-i386", "", 0 },
-		{ "qemu-system-aarch64", "virt", 0x40000000 },
-		{ "qemu-system-riscv64", "virt", 0x80000000 },
-	};
+	if (!strcmp(g->vmm, "qemu"))
+		return us_ram_base_qemu(g->exe, HOST, machine, ret);
 	*ret = 0;
 #ifdef __aarch64__
 	*ret = us_ram_base_aarch64(g->vmm);
 #endif
-	if (strcmp(g->vmm, "qemu") || !strstr(g->exe, "qemu-system-"))
-		return true;
-	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
-		*ret = bases[i].base;
-		if (strstr(g->exe, bases[i].exe) && strstr(machine, bases[i].machine))
-			return true;
-	}
-	return false;
+	return true;
 }
 
 /* -ENOTSUP: a machine whose RAM can be at any address. */

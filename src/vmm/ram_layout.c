@@ -46,6 +46,30 @@ us_gpa us_ram_base_aarch64(const char *vmm)
 	return strcmp(vmm, "cloud-hypervisor") ? 0 : 0x40000000;
 }
 
+bool us_ram_base_qemu(const char *exe, const char *host, const char *machine,
+		      us_gpa *ret)
+{
+	static const struct {
+		const char *kind, *machine;
+		us_gpa base;
+	} bases[] = {
+		{ "x86_64", "", 0 },
+		{ "i386", "", 0 },
+		{ "aarch64", "virt", 0x40000000 },
+		{ "riscv64", "virt", 0x80000000 },
+	};
+	static const char qemu[] = "qemu-system-";
+	const char *told = strstr(exe, qemu);
+	const char *kind = told ? told + strlen(qemu) : host;
+	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
+		*ret = bases[i].base;
+		if (!strncmp(kind, bases[i].kind, strlen(bases[i].kind)) &&
+		    strstr(machine, bases[i].machine))
+			return true;
+	}
+	return false;
+}
+
 uint64_t us_ram_hole(const struct us_ram_query *q)
 {
 	if (!strcmp(q->vmm, "cloud-hypervisor") || !strcmp(q->vmm, "firecracker"))

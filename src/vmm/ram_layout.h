@@ -58,6 +58,14 @@ struct us_ram_query {
 /* Where RAM begins on aarch64 under a VMM other than QEMU; 0 if that is not known. */
 us_gpa us_ram_base_aarch64(const char *vmm);
 
+/*
+ * The same for QEMU, by the path of its program and by its -machine; false if it is not
+ * known.  A program whose name does not tell what it emulates, such as qemu-kvm, runs
+ * guests of the host's kind: "x86_64", "aarch64" or "riscv64".
+ */
+bool us_ram_base_qemu(const char *exe, const char *host, const char *machine,
+		      us_gpa *ret);
+
 /* Where the hole begins for a guest with this much memory. */
 uint64_t us_ram_hole(const struct us_ram_query *q);
 

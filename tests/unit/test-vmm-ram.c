@@ -645,9 +645,42 @@ static void reads_qemu_kvm(void **state)
 	reads_qemu("-accel kvm -m 64" COMMON, false, 0);
 }
 
+/* A distribution's qemu-kvm says nothing of what it runs: it is the host's kind. */
+static void the_base_is_told_by_name_or_host(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *exe, *host, *machine;
+		us_gpa base;
+		bool known;
+	} cases[] = {
+		{ "/usr/libexec/qemu-kvm", "aarch64", "virt-rhel9.6.0", GIB, true },
+		{ "/usr/libexec/qemu-kvm", "riscv64", "virt", 2 * GIB, true },
+		{ "/usr/libexec/qemu-kvm", "x86_64", "pc-q35-rhel9.6.0", 0, true },
+		{ "/usr/libexec/qemu-kvm", "aarch64", "sbsa-ref", 0, false },
+		{ "/usr/bin/qemu-system-x86_64", "aarch64", "q35", 0, true },
+		{ "/usr/bin/qemu-system-i386", "aarch64", "", 0, true },
+		{ "/usr/bin/qemu-system-aarch64", "x86_64", "virt,gic-version=3", GIB,
+		  true },
+		{ "/usr/bin/qemu-system-aarch64", "aarch64", "raspi3b", 0, false },
+		{ "/nix/.qemu-system-riscv64-wrapped", "x86_64", "virt", 2 * GIB,
+		  true },
+		{ "/usr/bin/qemu-system-ppc64", "x86_64", "virt", 0, false },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		us_gpa base = 1;
+		assert_int_equal(us_ram_base_qemu(cases[i].exe, cases[i].host,
+						  cases[i].machine, &base),
+				 cases[i].known);
+		if (cases[i].known)
+			assert_int_equal(base, cases[i].base);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_base_is_told_by_name_or_host),
 		cmocka_unit_test(hole_follows_the_machine),
 		cmocka_unit_test(guesses_from_maps),
 		cmocka_unit_test(guesses_parts_as_they_are_mapped),
