@@ -189,6 +189,7 @@ enum behaviour {
 	FLOODS,	      /* events without a pause, after three stops */
 	CLOSES_LATER, /* hangs up after three stops */
 	SNAPSHOTS,    /* stands by itself after three stops, until it is looked at */
+	SLEEPS, /* at first, until it was looked at often, and after three stops */
 };
 
 static bool say(int fd, const char *text)
@@ -215,7 +216,7 @@ static void say_info(int fd, int behaviour, unsigned stops)
 {
 	char text[2048];
 	strcpy(text, long_mode + (behaviour == NO_NUMBER ? strlen("\r\nCPU#0") : 0));
-	if (stops <= 3 || behaviour < STALLS_INFO || behaviour == SNAPSHOTS) {
+	if (stops <= 3 || behaviour < STALLS_INFO || behaviour >= SNAPSHOTS) {
 		say_registers(fd, text);
 	} else if (behaviour == GARBLED_INFO) {
 		strstr(text, "RIP=")[6] = 'x';
@@ -232,6 +233,23 @@ static void say_info(int fd, int behaviour, unsigned stops)
 	}
 }
 
+/* In S3, where QEMU says neither STOP nor RESUME. */
+static bool asleep;
+
+static void fall_asleep_or_wake_up(int fd, bool looked, unsigned stops)
+{
+	static unsigned looks;
+	looks += looked;
+	if (asleep && looks == 5)
+		say(fd, "{\"timestamp\": {}, \"event\": \"WAKEUP\"}\r\n");
+	else if (!asleep && stops == 3 && !looked)
+		say(fd, "{\"timestamp\": {}, \"event\": \"SUSPEND\"}\r\n");
+	else
+		return;
+	asleep = !asleep;
+	looks = 0;
+}
+
 static void answer(int fd, struct peer_page *page, int behaviour, const char *msg)
 {
 	const char *id = strstr(msg, "\"id\"");
@@ -246,11 +264,14 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 		if (behaviour == SNAPSHOTS && atomic_load(&page->running))
 			say(fd, "{\"timestamp\": {}, \"event\": \"RESUME\"}\r\n");
 		say_info(fd, behaviour, atomic_load(&page->stops));
+		if (behaviour == SLEEPS)
+			fall_asleep_or_wake_up(fd, true, 0);
 		return;
 	}
 	const char *value = "{}";
 	if (strstr(msg, "query-status"))
-		value = "{\"running\": true, \"status\": \"running\"}";
+		value = asleep ? "{\"running\": false, \"status\": \"suspended\"}"
+			       : "{\"running\": true, \"status\": \"running\"}";
 	else if (strstr(msg, "query-cpus-fast"))
 		value = behaviour == NO_VCPUS  ? "[]"
 			: behaviour == AARCH64 ? "[{\"target\": \"aarch64\"}]"
@@ -268,6 +289,8 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 	}
 	snprintf(reply, sizeof(reply), "{\"return\": %s%s", value, tail);
 	say(fd, reply);
+	if (behaviour == SLEEPS && strstr(msg, "\"cont\""))
+		fall_asleep_or_wake_up(fd, false, atomic_load(&page->stops));
 	if (behaviour == SNAPSHOTS && strstr(msg, "\"cont\"") &&
 	    atomic_load(&page->stops) == 3)
 		say(fd, "{\"timestamp\": {}, \"event\": \"STOP\"}\r\n");
@@ -278,6 +301,7 @@ static void serve_monitor(int fd, struct peer_page *page, int behaviour)
 	char msg[1024];
 	size_t n = 0;
 	int depth = 0;
+	asleep = behaviour == SLEEPS;
 	say(fd, "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n");
 	for (char c; n < sizeof(msg) - 1 && recv(fd, &c, 1, 0) == 1;) {
 		if (!depth && c != '{')
@@ -332,6 +356,29 @@ static void resumed_in_mid_look(void **state)
 	}
 	b->ops->counts(b, &counts);
 	assert_int_equal(counts.failed, 1);
+	us_backend_close(b);
+	assert_true(peer_runs(&p));
+	peer_stop(&p);
+}
+
+/* A guest that is found asleep is off until it wakes up, and again when it sleeps. */
+static void sleeps_and_wakes_up(void **state)
+{
+	(void)state;
+	struct peer p;
+	struct us_err e;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	peer_start(&p, serve_monitor, SLEEPS);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_non_null(strstr(b->how, "paused"));
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_true(reaches(b, US_VCPU_OFF));
+	assert_int_equal(atomic_load(&p.page->stops), 0);
+	assert_true(reaches(b, US_VCPU_GUEST));
+	assert_true(reaches(b, US_VCPU_OFF));
+	assert_int_equal(atomic_load(&p.page->stops), 3);
+	assert_true(reaches(b, US_VCPU_GUEST));
 	us_backend_close(b);
 	assert_true(peer_runs(&p));
 	peer_stop(&p);
@@ -437,6 +484,27 @@ static void encryption_is_told(void **state)
 			    "SEV-SNP");
 }
 
+static void running_is_told_from_the_status(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool runs;
+	} row[] = {
+		{ "{\"status\": \"running\", \"running\": true}", true },
+		{ "{\"running\":true,\"status\":\"running\"}", true },
+		{ "{\"status\": \"suspended\", \"running\": false}", false },
+		{ "{\"running\": false, \"status\": \"running\"}", false },
+		{ "{\"status\": \"running\"", false },
+		{ "{\"running\": tru", false },
+		{ "{}", false },
+		{ "", false },
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		assert_int_equal(us_qmp_runs(row[i].text, strlen(row[i].text)),
+				 row[i].runs);
+}
+
 static void probe_says_why_not(void **state)
 {
 	(void)state;
@@ -466,6 +534,7 @@ int main(void)
 		cmocka_unit_test(encryption_is_told),
 		cmocka_unit_test(probe_says_why_not),
 		cmocka_unit_test(migrations_are_seen),
+		cmocka_unit_test(running_is_told_from_the_status),
 		cmocka_unit_test(messages_are_told_apart),
 		cmocka_unit_test(strings_are_unquoted),
 		cmocka_unit_test(registers_are_read),
@@ -474,6 +543,7 @@ int main(void)
 		cmocka_unit_test(dumps_are_read),
 		cmocka_unit_test(strange_monitors_are_refused),
 		cmocka_unit_test(resumed_in_mid_look),
+		cmocka_unit_test(sleeps_and_wakes_up),
 		cmocka_unit_test(monitors_fail_later),
 		REMOTE_TESTS(&monitor),
 	};

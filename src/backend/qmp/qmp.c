@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define SAMPLE_NS     (2500 * US_NS_PER_MS)
 #define RARELY_NS     (2 * US_NS_PER_SEC)
@@ -47,7 +46,8 @@ struct qmp {
 	struct us_qmp *client; /* owns the socket; its setup commands are done */
 	struct us_qmp_stream stream;
 	struct us_watchdog *watchdog;
-	bool paused;   /* by its owner: not to be resumed */
+	bool paused;   /* by its owner, or asleep (S3): not to be resumed */
+	bool unsure;   /* it fell asleep or woke up: ask whether it runs */
 	bool guarded;  /* we have stopped it, and the watchdog has been told */
 	bool begun;    /* CONT was sent, and waits for its end */
 	bool astray;   /* replies may be under way that belong to nothing */
@@ -119,15 +119,17 @@ static int failed(struct qmp *b, int code, const char *why)
 	return code;
 }
 
-/* An event that says whether the guest runs; unless we hold it, by another's will. */
+/* An event that says whether the guest runs; unless we hold it, by another's will.  A
+ * guest that wakes up sends no RESUME, and its owner may have paused it. */
 static void note_event(struct qmp *b, const char *name, size_t len)
 {
-	bool stopped = len == 6 && !memcmp(name, "\"STOP\"", 6);
-	bool resumed = len == 8 && !memcmp(name, "\"RESUME\"", 8);
-	if (stopped || resumed)
-		b->resumed = resumed;
-	if (!b->guarded && (stopped || resumed))
-		b->paused = stopped;
+	enum us_qmp_event event = us_qmp_event(name, len);
+	b->unsure |= event == US_QMP_SUSPEND || event == US_QMP_WAKEUP;
+	if (event != US_QMP_STOP && event != US_QMP_RESUME)
+		return;
+	b->resumed = event == US_QMP_RESUME;
+	if (!b->guarded)
+		b->paused = event == US_QMP_STOP;
 }
 
 /* Events that came while we were away. */
@@ -167,6 +169,13 @@ static int reply(struct qmp *b, uint64_t deadline_ns, const char **value, size_t
 			return -EREMOTEIO;
 		note_event(b, *value, *len);
 	}
+}
+
+static int ask(struct qmp *b, const char *command, uint64_t deadline_ns,
+	       const char **value, size_t *len)
+{
+	int r = say(b, command, deadline_ns);
+	return r < 0 ? r : reply(b, deadline_ns, value, len);
 }
 
 /* The reply of a human command, as text. */
@@ -246,9 +255,7 @@ static bool cancel_cont(struct qmp *b, uint64_t deadline_ns)
 	if (!b->begun)
 		return true;
 	b->begun = false;
-	int r = say(b, CONT_CANCEL, deadline_ns);
-	if (r == 0)
-		r = reply(b, deadline_ns, &value, &len);
+	int r = ask(b, CONT_CANCEL, deadline_ns, &value, &len);
 	b->astray |= r != -EREMOTEIO;
 	return r == -EREMOTEIO;
 }
@@ -262,8 +269,8 @@ static bool migrated(struct qmp *b, uint64_t deadline_ns)
 	const char *value = "";
 	size_t len = 0;
 	return us_now_ns() > b->remote.stop.asked_ns + USUAL_NS &&
-	       cancel_cont(b, deadline_ns) && say(b, QUERY_STATUS, deadline_ns) == 0 &&
-	       reply(b, deadline_ns, &value, &len) == 0 &&
+	       cancel_cont(b, deadline_ns) &&
+	       ask(b, QUERY_STATUS, deadline_ns, &value, &len) == 0 &&
 	       memmem(value, len, "migrate", 7);
 }
 
@@ -278,9 +285,7 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 		return -ETIMEDOUT;
 	const char *rest = b->begun ? CONT_END : CONT CONT_END;
 	b->begun = false;
-	int r = say(b, rest, deadline_ns);
-	if (r == 0)
-		r = reply(b, deadline_ns, &value, &len);
+	int r = ask(b, rest, deadline_ns, &value, &len);
 	/* It has crashed meanwhile, and cannot go on: that is not our stop any more. */
 	if (r == -EREMOTEIO) {
 		b->paused = true;
@@ -336,15 +341,26 @@ static int migrates(struct qmp *b)
 	bool changed = us_vmm_threads_changed(&b->threads);
 	if (!changed && !b->migrates && now < b->ask_migrate_ns)
 		return 0;
-	int r = say(b, QUERY_MIGRATE, deadline_ns);
-	if (r == 0)
-		r = reply(b, deadline_ns, &value, &len);
+	int r = ask(b, QUERY_MIGRATE, deadline_ns, &value, &len);
 	b->mute = r == -EREMOTEIO;
 	if (b->mute)
 		return 0;
 	b->migrates = r == 0 && us_qmp_migrates(value, len);
 	b->ask_migrate_ns = now + RARELY_NS;
 	return r < 0 ? failed(b, r, b->stream.why) : b->migrates;
+}
+
+static int learn_whether_it_runs(struct qmp *b)
+{
+	const char *value;
+	size_t len;
+	if (!b->unsure)
+		return 0;
+	b->unsure = false;
+	int r = ask(b, QUERY_STATUS, us_now_ns() + SAMPLE_NS, &value, &len);
+	if (r == 0)
+		b->paused = !us_qmp_runs(value, len);
+	return r < 0 && r != -EREMOTEIO ? failed(b, r, b->stream.why) : 0;
 }
 
 static int skip(struct qmp *b)
@@ -362,6 +378,8 @@ static int sample(void *ctx)
 	const char *value;
 	size_t len;
 	int r = drain(b);
+	if (r == 0)
+		r = learn_whether_it_runs(b);
 	if (r == 0)
 		r = migrates(b);
 	if (r != 0)

@@ -104,6 +104,20 @@ enum us_qmp_kind us_qmp_scan(const char *msg, size_t len, const char **ret_value
 	return US_QMP_STRANGE;
 }
 
+enum us_qmp_event us_qmp_event(const char *value, size_t len)
+{
+	static const char *const names[] = {
+		[US_QMP_STOP] = "\"STOP\"",
+		[US_QMP_RESUME] = "\"RESUME\"",
+		[US_QMP_SUSPEND] = "\"SUSPEND\"",
+		[US_QMP_WAKEUP] = "\"WAKEUP\"",
+	};
+	for (size_t i = US_QMP_STOP; i < sizeof(names) / sizeof(*names); i++)
+		if (len == strlen(names[i]) && !memcmp(value, names[i], len))
+			return (enum us_qmp_event)i;
+	return US_QMP_OTHER;
+}
+
 /* The character that an escape stands for; *p is behind the backslash and moves on. */
 static char unescape(const char **p, const char *end)
 {
@@ -323,6 +337,21 @@ const char *us_qemu_says_sev(const char *text)
 	if (strncmp(text, "state: ", 7) != 0 && !strstr(text, "\nstate: "))
 		return "";
 	return strcasestr(text, "sev-snp") ? "SEV-SNP" : "SEV";
+}
+
+bool us_qmp_runs(const char *text, size_t len)
+{
+	/* "running" is also the name of a status. */
+	static const char key[] = "\"running\"", yes[] = "true";
+	const char *end = text + len, *p = text;
+	while ((p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1))) {
+		for (p += sizeof(key) - 1; p < end && (is_blank(*p) || *p == ':');)
+			p++;
+		if ((size_t)(end - p) >= sizeof(yes) - 1 &&
+		    !memcmp(p, yes, sizeof(yes) - 1))
+			return true;
+	}
+	return false;
 }
 
 bool us_qmp_migrates(const char *text, size_t len)

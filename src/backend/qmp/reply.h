@@ -21,6 +21,18 @@
 enum us_qmp_kind us_qmp_scan(const char *msg, size_t len, const char **ret_value,
 			     size_t *ret_len);
 
+/* Events that tell whether the guest runs. */
+enum us_qmp_event {
+	US_QMP_OTHER,
+	US_QMP_STOP,
+	US_QMP_RESUME,
+	US_QMP_SUSPEND, /* to S3 */
+	US_QMP_WAKEUP,
+};
+
+/* value: of an event, quotes included. */
+enum us_qmp_event us_qmp_event(const char *value, size_t len);
+
 /* Decode a JSON string, quotes included; what is not ASCII becomes '?'.  Returns the
  * length, cut at size - 1 and NUL-terminated; -EPROTO: it is no string. */
 long us_qmp_unquote(const char *json, size_t len, char *buf, size_t size);
@@ -46,6 +58,9 @@ int us_qmp_only_vcpu(const char *text, unsigned vcpu, struct us_qmp_vcpu *ret);
 /* The bytes in the text of `x /Nxg address`: whole words of eight bytes, as they lie
  * in memory.  False if there are fewer than len. */
 bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len);
+
+/* Does the guest run, according to QMP's reply to query-status?  Not NUL-terminated. */
+bool us_qmp_runs(const char *text, size_t len);
 
 /* Is a migration under way, according to QMP's reply to query-migrate or the text of
  * HMP's `info migrate`?  Not NUL-terminated. */
