@@ -34,6 +34,10 @@ static void hot(const char *msg, size_t len)
 		abort();
 	if (n >= 0)
 		registers(text);
+	if (us_qmp_event(value, value_len) != US_QMP_OTHER &&
+	    us_qmp_runs(value, value_len))
+		abort();
+	us_qmp_migrates(value, value_len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
