@@ -3,8 +3,10 @@
 # Linux patch its scheduler, as the first and the last machine do (kvm.sh beside rigs.py).
 # needs: /usr/bin/strip /usr/bin/objcopy tests/unit/test-backend-bpf tests/unit/test-backend-bpf-time
 # needs: tests/unit/test-backend-bpf-vmx tests/unit/test-backend-bpf-as-vmx
+# needs: tests/unit/test-backend-bpf-types
 # needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/arch/x86/kvm/kvm-intel.ko
-for name in test-backend-bpf test-backend-bpf-time test-backend-bpf-vmx test-backend-bpf-as-vmx; do
+for name in test-backend-bpf test-backend-bpf-time test-backend-bpf-vmx test-backend-bpf-as-vmx \
+	test-backend-bpf-types; do
 	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD \
 		run sh "$TESTS/unit/run-unit" "$BUILD/tests/unit/$name"
 done
