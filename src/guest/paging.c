@@ -148,11 +148,12 @@ bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va)
 
 bool us_paging_is_user_only(struct us_paging *p, const struct us_space *s, us_gva va)
 {
-	if (!us_paging_is_user(p, s, va))
+	if (s->mode == US_PAGING_OFF || s->mode >= US_PAGING_UNKNOWN)
 		return false;
 	const struct us_page_walk *w = &walks[s->mode];
-	uint64_t entry = translate(p, s, va)->entry;
-	return (entry & w->apart) || !(entry & w->shared);
+	const struct us_tlb_slot *slot = translate(p, s, va);
+	return slot && (slot->entry & w->user) &&
+	       ((slot->entry & w->apart) || !(slot->entry & w->shared));
 }
 
 void us_paging_forget(struct us_paging *p, const struct us_space *s, us_gva va)

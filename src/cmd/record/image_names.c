@@ -137,7 +137,7 @@ int us_images_write_names(const struct us_images *i, struct us_writer *w,
 {
 	struct us_image_names *n;
 	int r = us_image_names_new(i, &n, e);
-	if (r < 0)
+	if (!n)
 		return r;
 	add_places(n);
 	us_writer_name_by(w, &(struct us_namer){ see, n });

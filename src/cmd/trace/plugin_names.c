@@ -32,7 +32,7 @@ int us_plugin_names_write(const struct us_plugin_run *r, const struct us_counts 
 	if (us_counts_match(c) == US_MATCH_NO)
 		return 0;
 	int rc = us_image_names_new(&r->images, &names, e);
-	if (rc < 0)
+	if (!names)
 		return rc;
 	for (size_t i = 0; i < r->images.n; i++)
 		if (!r->images.v[i].unproven)
