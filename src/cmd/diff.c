@@ -167,6 +167,9 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 static int read_side(const struct settings *s, unsigned side,
 		     struct us_compare_side *ret, struct us_err *e)
 {
+	int rc = us_new_file_is_none_of(s->out, s->file[side], s->n_file[side], e);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < s->n_file[side]; i++) {
 		_cleanup_close_ int fd = -1;
 		struct us_profile *p = NULL;
@@ -204,23 +207,23 @@ static const struct us_compare_row *too_much(const struct settings *s,
 static int show(const struct settings *s, const struct us_diff *d, struct us_err *e)
 {
 	struct us_report_opts o = s->report;
-	FILE *out;
-	int r = us_recording_result_open(s->out, &out, e);
+	struct us_result out;
+	int r = us_result_open(&out, s->out, e);
 	if (r < 0)
 		return r;
-	o.colour = isatty(fileno(out)) && !getenv("NO_COLOR");
-	o.width = us_output_columns(out);
+	o.colour = isatty(fileno(out.f)) && !getenv("NO_COLOR");
+	o.width = us_output_columns(out.f);
 	switch (s->form) {
 	case JSON:
-		r = us_diff_json(d, out, e);
+		r = us_diff_json(d, out.f, e);
 		break;
 	case HTML:
-		r = us_diff_html(d, &o, out, e);
+		r = us_diff_html(d, &o, out.f, e);
 		break;
 	default:
-		r = us_diff_text(d, &o, out, e);
+		r = us_diff_text(d, &o, out.f, e);
 	}
-	return us_recording_result_close(s->out, out, r, e);
+	return us_result_close(&out, r, e);
 }
 
 /* An exit code, or -errno with *e filled. */

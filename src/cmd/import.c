@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -139,6 +140,19 @@ static void tell(const struct us_import_result *r)
 	putchar('\n');
 }
 
+/* Neither the result nor a recording beside it may replace what is read. */
+static int check_output(const struct settings *s, struct us_err *e)
+{
+	char beside[PATH_MAX];
+	if (!s->out)
+		return 0;
+	snprintf(beside, sizeof(beside), "%s.data", s->out);
+	int rc = us_new_file_is_none_of(s->out, &s->in, 1, e);
+	if (rc == 0 && us_format_by_suffix(s->out))
+		rc = us_new_file_is_none_of(beside, &s->in, 1, e);
+	return rc;
+}
+
 static int run(const struct settings *s, struct us_err *e)
 {
 	struct us_import_result result = { 0 };
@@ -148,12 +162,12 @@ static int run(const struct settings *s, struct us_err *e)
 	int rc = map(s->in, &bytes, &n, e);
 	if (rc)
 		return rc;
-	rc = us_output_open(&out, s->out, e);
+	rc = check_output(s, e);
+	if (!rc)
+		rc = us_output_open(&out, s->out, e);
 	if (!rc) {
 		out.dirs = &s->symbols.dirs;
 		rc = import(s, bytes, n, out.fd, &result, e);
-		if (rc)
-			us_output_cut(&out, 0);
 		if (!rc && !s->quiet && !out.is_stdout)
 			tell(&result);
 		if (!rc)

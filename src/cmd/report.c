@@ -306,8 +306,10 @@ static int run(struct settings *s, struct us_err *e)
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	_cleanup_(us_profile_freep) struct us_profile *waits = NULL;
 	_cleanup_(us_profile_freep) struct us_profile *owners = NULL;
-	FILE *out = NULL;
-	int r = us_recordings_read(s->in, s->n_in, &s->profile, &p, e);
+	struct us_result out;
+	int r = us_new_file_is_none_of(s->out, s->in, s->n_in, e);
+	if (r == 0)
+		r = us_recordings_read(s->in, s->n_in, &s->profile, &p, e);
 	if (r == 0)
 		r = read_waits(s, p, &waits, e);
 	s->report.waits = waits;
@@ -315,13 +317,13 @@ static int run(struct settings *s, struct us_err *e)
 		r = read_owners(s, p, &owners, e);
 	s->report.owners = owners;
 	if (r == 0)
-		r = us_recording_result_open(s->out, &out, e);
+		r = us_result_open(&out, s->out, e);
 	if (r < 0)
 		return r;
-	s->report.colour = isatty(fileno(out)) && !getenv("NO_COLOR");
-	s->report.width = us_output_columns(out);
-	r = us_report(p, s->format, &s->report, out, e);
-	return us_recording_result_close(s->out, out, r, e);
+	s->report.colour = isatty(fileno(out.f)) && !getenv("NO_COLOR");
+	s->report.width = us_output_columns(out.f);
+	r = us_report(p, s->format, &s->report, out.f, e);
+	return us_result_close(&out, r, e);
 }
 
 static int run_report(int argc, char **argv)

@@ -437,6 +437,56 @@ class Recording(Cli):
         self.assertEqual(sorted(os.listdir(self.dir.name)),
                          ["uniscope.data", "uniscope.data.old"])
 
+    def test_a_failure_leaves_the_earlier_file(self):
+        for name in ("uniscope.data", "x.data", "x.html", "x.folded"):
+            with open(self.path(name), "w") as f:
+                f.write("precious")
+        bad = self.path("bad.txt")
+        with open(bad, "w") as f:
+            f.write("main;work x\n")
+        before = sorted(os.listdir(self.dir.name))
+        guest = ("no-such-guest",)
+        for out in ((), ("-o", "x.data"), ("-o", "x.html")):
+            self.fails(3, "no-such-guest", "record", *out, *guest, cwd=self.dir.name)
+            self.fails(3, "none", "count", *out, "--attach", "/none", cwd=self.dir.name)
+            self.fails(1, "line 1: has no count", "import", *out, bad, cwd=self.dir.name)
+            self.fails(1, "no recording", "report", *out, "-f", "folded", bad, cwd=self.dir.name)
+        self.fails(1, "no QEMU", "trace", "-o", "x.data", "--", "/none", cwd=self.dir.name)
+        self.assertEqual(sorted(os.listdir(self.dir.name)), before)
+        for name in before[1:]:
+            with open(self.path(name)) as f:
+                self.assertEqual(f.read(), "precious")
+
+    def test_what_is_read_is_not_overwritten(self):
+        data, text = self.fake(), self.path("x.folded")
+        with open(text, "w") as f:
+            f.write("main;work 3\n")
+        os.link(text, self.path("y.html.data"))
+        shutil.copy(data, self.path("x.folded.data"))
+        is_read = "it is the file that is read\n.*-o"
+        self.fails(1, is_read, "import", "-o", text, text)
+        self.fails(1, is_read, "import", "-o", self.path("y.html"), text)
+        self.fails(1, is_read, "report", "-f", "folded", "-o", data, data)
+        self.fails(1, is_read, "diff", "-o", data, data, self.path("x.folded.data"))
+        self.fails(1, is_read, "replay", "--format", "csv", "-o", data, data)
+        with open(data) as f:
+            self.fails(1, is_read, "report", "-f", "folded", "-o", data, "-", stdin=f)
+        with open(text) as f:
+            self.assertEqual(f.read(), "main;work 3\n")
+        self.assertEqual(run("report", data).returncode, 0)
+
+    def test_a_result_goes_through_a_link(self):
+        data, link = self.fake(), self.path("link.folded")
+        with open(self.path("real"), "w") as f:
+            f.write("old")
+        os.chmod(self.path("real"), 0o640)
+        os.symlink("real", link)
+        done = run("report", "-o", link, data)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.islink(link))
+        self.assertGreater(os.path.getsize(self.path("real")), 50)
+        self.assertEqual(os.stat(link).st_mode & 0o777, 0o640)
+
     def test_output_that_cannot_be_written(self):
         self.fails(1, "create .*no/such", "record", "-o", self.path("no/such"), "fake:")
         self.fails(1, "No space left", "record", "-d", "1", "-o", "/dev/full", "fake:")

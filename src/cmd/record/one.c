@@ -346,6 +346,10 @@ static void finish(void *ctx)
 
 int us_recording_begin(struct us_recording *r, struct us_err *e)
 {
+	/* Not permitted later, in another user's folder. */
+	int ret = us_output_keep(&r->output, e);
+	if (ret < 0)
+		return ret;
 	/* This thread must take these samples when they are due: nothing buffers them
 	 * for it. */
 	if (!(r->backend->caps & US_CAP_NO_STOP) || tells_functions(r))
@@ -355,7 +359,7 @@ int us_recording_begin(struct us_recording *r, struct us_err *e)
 	/* The backend may have missed vCPUs that came while it attached. */
 	if (r->vcpu_threads > r->found.guest.n_vcpu)
 		r->vcpu_threads = r->found.guest.n_vcpu;
-	int ret = begin_file(r, e);
+	ret = begin_file(r, e);
 	return ret == 0 ? find_kernel(r, e) : ret;
 }
 

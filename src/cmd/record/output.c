@@ -24,17 +24,6 @@ unsigned us_output_columns(FILE *out)
 	return narrow ? w.ws_col : US_REPORT_COLUMNS;
 }
 
-static int create(const char *path, int *ret, struct us_err *e)
-{
-	*ret = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-	if (*ret >= 0)
-		return 0;
-	int code = -errno;
-	us_fail(e, code, "create %s: %s", path, strerror(-code));
-	us_hint(e, "-o FILE in a directory that you may write to");
-	return code == -EACCES || code == -ENOENT || code == -EPERM ? -EIO : code;
-}
-
 static int open_stdout(struct us_output *o, struct us_err *e)
 {
 	if (isatty(STDOUT_FILENO)) {
@@ -56,19 +45,34 @@ int us_output_open(struct us_output *o, const char *name, struct us_err *e)
 		return open_stdout(o, e);
 	if (name && strlen(name) + sizeof(".data") > sizeof(o->path))
 		return us_fail(e, -ENAMETOOLONG, "-o: the name is too long");
-	if (!name && access(DEFAULT_NAME, F_OK) == 0)
-		rename(DEFAULT_NAME, DEFAULT_NAME ".old");
+	o->by_default = !name;
 	o->format = name ? us_format_by_suffix(name) : NULL;
 	snprintf(o->path, sizeof(o->path), "%s%s", name ? name : DEFAULT_NAME,
 		 o->format ? ".data" : "");
-	int r = create(o->path, &o->fd, e);
+	int r = us_new_file_open(&o->file, o->path, e);
+	o->fd = o->file.fd;
 	if (r == 0 && o->format) {
 		snprintf(o->result, sizeof(o->result), "%s", name);
-		r = create(o->result, &o->result_fd, e);
-		if (r < 0)
-			unlink(o->path);
+		r = us_new_file_open(&o->result_file, o->result, e);
+		o->result_fd = o->result_file.fd;
 	}
+	if (r < 0)
+		us_output_close(o);
 	return r;
+}
+
+static int keep_recording(struct us_output *o, struct us_err *e)
+{
+	bool is_new = !o->is_stdout && o->path[0] && !o->file.kept;
+	if (is_new && o->by_default && access(DEFAULT_NAME, F_OK) == 0)
+		rename(DEFAULT_NAME, DEFAULT_NAME ".old");
+	return is_new ? us_new_file_keep(&o->file, e) : 0;
+}
+
+int us_output_keep(struct us_output *o, struct us_err *e)
+{
+	int r = keep_recording(o, e);
+	return r == 0 && o->format ? us_new_file_keep(&o->result_file, e) : r;
 }
 
 /* On a disk if possible: the file grows for as long as somebody watches. */
@@ -148,8 +152,11 @@ static int write_result(struct us_output *o, struct us_err *e)
 	if (f) {
 		o->result_fd = -1;
 		r = us_report(p, o->format, &plain, f, e);
-		if (fclose(f) && r == 0)
+		if (r == 0 && fflush(f))
 			r = us_fail(e, -errno, "%s", strerror(errno));
+		if (r == 0)
+			r = us_new_file_keep(&o->result_file, e);
+		fclose(f);
 	} else {
 		r = us_fail(e, -ENOMEM, "out of memory");
 	}
@@ -158,8 +165,9 @@ static int write_result(struct us_output *o, struct us_err *e)
 
 int us_output_convert(struct us_output *o, bool quiet, struct us_err *e)
 {
-	if (o->is_stdout)
-		return 0;
+	int r = keep_recording(o, e);
+	if (o->is_stdout || r < 0)
+		return r;
 	if (!o->format) {
 		if (!quiet)
 			printf("wrote %s; next: uniscope report%s%s\n", o->path,
@@ -167,14 +175,18 @@ int us_output_convert(struct us_output *o, bool quiet, struct us_err *e)
 			       strcmp(o->path, DEFAULT_NAME) ? o->path : "");
 		return 0;
 	}
-	int r = write_result(o, e);
+	r = write_result(o, e);
 	if (r < 0) {
 		us_wrap(e, "write %s", o->result);
 		us_hint(e, "the recording is whole: uniscope report %.200s", o->path);
 		return r;
 	}
-	unlink(o->path);
-	if (!quiet)
+	o->converted = true;
+	/* As root without its rights, not in another user's folder. */
+	bool stays = o->file.kept && unlink(o->file.path) < 0 && errno != ENOENT;
+	if (!quiet && stays)
+		printf("wrote %s and %s\n", o->result, o->path);
+	else if (!quiet)
 		printf("wrote %s\n", o->result);
 	return 0;
 }
@@ -185,12 +197,12 @@ void us_output_close(struct us_output *o)
 	if (!o->open)
 		return;
 	/* Nothing was ever recorded: leave no empty files behind. */
-	if (o->fd >= 0 && o->path[0] && !o->is_stdout && fstat(o->fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_size == 0) {
-		unlink(o->path);
-		if (o->result[0])
-			unlink(o->result);
-	}
+	if (o->file.kept && o->fd >= 0 && fstat(o->fd, &st) == 0 && st.st_size == 0)
+		unlink(o->file.path);
+	if (o->result_file.kept && !o->converted)
+		unlink(o->result_file.path);
+	us_new_file_drop(&o->file);
+	us_new_file_drop(&o->result_file);
 	us_closep(&o->fd);
 	us_closep(&o->result_fd);
 	o->open = false;

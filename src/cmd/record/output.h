@@ -5,10 +5,16 @@
  * The recording itself is always written first, so that no later failure can lose it.
  * If the user asked for another format, the recording is in FILE.data beside the result
  * until the result is complete.
+ *
+ * us_output_open()     fails if there cannot be such files; earlier ones are untouched
+ * us_output_keep()     when there is something to record: earlier ones are replaced
+ * us_output_convert()
+ * us_output_close()    leaves nothing behind that was not kept
  */
 #ifndef US_CMD_OUTPUT_H
 #define US_CMD_OUTPUT_H
 
+#include "cmd/new_file.h"
 #include "report/report.h"
 
 struct us_output {
@@ -19,19 +25,26 @@ struct us_output {
 	bool raw_names;			  /* for the result: names are not demangled */
 	bool host;			  /* for the result: with what the host did */
 	bool full_paths;		  /* for the result: full paths of sources */
+	struct us_new_file file, result_file;
 	int fd, result_fd;
-	bool open, is_stdout;
+	bool by_default; /* an earlier file is kept as .old */
+	bool open, is_stdout, converted;
 };
 
-/* name: NULL for uniscope.data, "-" for standard output.  An earlier uniscope.data is
- * kept as uniscope.data.old.  Files are created with mode 0600. */
+/* name: NULL for uniscope.data, "-" for standard output.  Files are created with mode
+ * 0600.  On failure nothing is left behind. */
 US_MUST_CHECK int us_output_open(struct us_output *o, const char *name,
 				 struct us_err *e);
 /* A file without a name, which disappears when it is closed.  path is "". */
 US_MUST_CHECK int us_output_temporary(struct us_output *o, struct us_err *e);
+/* Give recording and result their names, before rights are dropped (rights.h).  From
+ * now on the recording is found, even if this process is killed.  An earlier
+ * uniscope.data is kept as uniscope.data.old. */
+US_MUST_CHECK int us_output_keep(struct us_output *o, struct us_err *e);
 /* Truncate the recording to its good bytes after a failed write. */
 void us_output_cut(struct us_output *o, uint64_t good_bytes);
-/* Create the result, if one is wanted, and suggest the next command. */
+/* Keep the recording, create the result, if one is wanted, and suggest the next
+ * command. */
 US_MUST_CHECK int us_output_convert(struct us_output *o, bool quiet, struct us_err *e);
 void us_output_close(struct us_output *o);
 

@@ -86,29 +86,43 @@ int us_recordings_read(const char *const *path, size_t n,
 	return rc;
 }
 
-int us_recording_result_open(const char *path, FILE **ret, struct us_err *e)
+int us_result_open(struct us_result *o, const char *path, struct us_err *e)
 {
-	*ret = stdout;
+	*o = (struct us_result){ .path = path, .f = stdout };
 	if (!path || !strcmp(path, "-"))
 		return 0;
-	_cleanup_close_ int fd = open(
-		path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-	*ret = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!*ret)
-		return us_fail(e, -errno, "create %s: %s", path, strerror(errno));
-	fd = -1; /* the stream's now */
-	setvbuf(*ret, NULL, _IOFBF, BUFFER);
-	return 0;
+	int r = us_new_file_open(&o->file, path, e);
+	o->f = r < 0 ? NULL : fdopen(o->file.fd, "w");
+	if (r == 0 && !o->f) {
+		us_closep(&o->file.fd);
+		us_new_file_drop(&o->file);
+		r = us_fail(e, -ENOMEM, "create %s: out of memory", path);
+	}
+	if (r == 0)
+		setvbuf(o->f, NULL, _IOFBF, BUFFER);
+	return r;
 }
 
-int us_recording_result_close(const char *path, FILE *f, int r, struct us_err *e)
+static int close_file(struct us_result *o, int r, struct us_err *e)
 {
-	if (f == stdout)
-		return r;
-	if (f && fclose(f) && r == 0)
-		r = us_fail(e, -errno, "write %s: %s", path, strerror(errno));
+	if (r == 0 && fflush(o->f))
+		r = us_fail(e, -errno, "write %s: %s", o->path, strerror(errno));
 	if (r == 0)
-		printf("wrote %s\n", path);
+		r = us_new_file_keep(&o->file, e);
+	us_new_file_drop(&o->file);
+	if (fclose(o->f) && r == 0)
+		r = us_fail(e, -errno, "write %s: %s", o->path, strerror(errno));
+	return r;
+}
+
+int us_result_close(struct us_result *o, int r, struct us_err *e)
+{
+	if (o->f == stdout)
+		return r;
+	if (o->f)
+		r = close_file(o, r, e);
+	if (r == 0)
+		printf("wrote %s\n", o->path);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #define US_CMD_RECORDING_H
 
 #include "cmd/cmd.h"
+#include "cmd/new_file.h"
 #include "cmd/symbol_files.h"
 #include "profile/profile.h"
 #include "report/annotate.h"
@@ -20,13 +21,17 @@ US_MUST_CHECK int us_recordings_read(const char *const *path, size_t n,
 				     const struct us_profile_opts *o,
 				     struct us_profile **ret, struct us_err *e);
 
-/* Open the result: a new file with mode 0600, or stdout for NULL and "-". */
-US_MUST_CHECK int us_recording_result_open(const char *path, FILE **ret,
-					   struct us_err *e);
-/* f NULL: the result is a folder.  r: the result of writing; if 0, the user is told the
- * file's name. */
-US_MUST_CHECK int us_recording_result_close(const char *path, FILE *f, int r,
-					    struct us_err *e);
+/* What a command writes: a file with mode 0600, which replaces an earlier one when it
+ * is whole; a folder (f is NULL); or stdout, if path is NULL or "-". */
+struct us_result {
+	const char *path;
+	FILE *f;
+	struct us_new_file file;
+};
+US_MUST_CHECK int us_result_open(struct us_result *o, const char *path,
+				 struct us_err *e);
+/* r: the result of writing; if 0, the file gets its name and the user is told. */
+US_MUST_CHECK int us_result_close(struct us_result *o, int r, struct us_err *e);
 
 /* --time "FROM,TO"; false: the user was told what is wrong. */
 bool us_recording_time(const struct us_cmd *cmd, const char *value,

@@ -185,10 +185,12 @@ static int show(struct counting *n, struct us_err *e)
 	struct us_profile *p = NULL;
 	if (n->output.format || n->output.is_stdout)
 		return us_output_convert(&n->output, false, e);
-	if (lseek(n->output.fd, 0, SEEK_SET) < 0)
-		return us_fail(e, -errno, "rewind %s: %s", n->output.path,
-			       strerror(errno));
-	int r = us_profile_read(n->output.fd, &all, &p, e);
+	int r = us_output_keep(&n->output, e);
+	if (r == 0 && lseek(n->output.fd, 0, SEEK_SET) < 0)
+		r = us_fail(e, -errno, "rewind %s: %s", n->output.path,
+			    strerror(errno));
+	if (r == 0)
+		r = us_profile_read(n->output.fd, &all, &p, e);
 	if (r == 0)
 		r = us_report(p, us_format_by_name("text"), &plain, stdout, e);
 	us_profile_free(p);

@@ -189,8 +189,10 @@ static int run(struct settings *s, struct us_err *e)
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	struct us_trace_report_result result;
 	_cleanup_close_ int folder = -1;
-	FILE *out = NULL;
-	int r = open_twice(s, &p, &fd, e);
+	struct us_result out = { .path = s->out };
+	int r = us_new_file_is_none_of(s->out, &s->in, 1, e);
+	if (r == 0)
+		r = open_twice(s, &p, &fd, e);
 	if (r < 0)
 		return r;
 	const char *from = us_profile_fact(p, "trace_from_ns");
@@ -203,13 +205,13 @@ static int run(struct settings *s, struct us_err *e)
 	if (s->trace.format->is_folder)
 		r = open_folder(s, &folder, e);
 	else
-		r = us_recording_result_open(s->out, &out, e);
+		r = us_result_open(&out, s->out, e);
 	if (r < 0)
 		return r;
-	r = us_trace_report(fd, p, &s->trace, out, &result, e);
+	r = us_trace_report(fd, p, &s->trace, out.f, &result, e);
 	if (r == 0)
 		tell(p, &result);
-	return us_recording_result_close(s->out, out, r, e);
+	return us_result_close(&out, r, e);
 }
 
 static int run_replay(int argc, char **argv)

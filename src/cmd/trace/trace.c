@@ -232,7 +232,9 @@ static int open_trace(struct tracing *t, struct us_err *e)
 	int r = us_events_open(t->trace, &t->file, e);
 	if (r == 0)
 		r = us_writer_open(t->output.fd, &t->writer, e);
-	return r ? r : write_facts(t, US_MATCH_UNKNOWN, e);
+	if (r == 0)
+		r = write_facts(t, US_MATCH_UNKNOWN, e);
+	return r ? r : us_output_keep(&t->output, e);
 }
 
 /* Called every 20 ms for a stream. */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* new_file.c: see new_file.h. */
+#include "cmd/new_file.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HIDDEN ".uniscope-XXXXXX"
+
+static int fail(const char *path, int code, struct us_err *e)
+{
+	us_fail(e, code, "create %s: %s", path, strerror(-code));
+	us_hint(e, "-o FILE in a directory that you may write to");
+	return code == -EACCES || code == -ENOENT || code == -EPERM ? -EIO : code;
+}
+
+/* With O_RDWR, a pipe would not wait for its reader. */
+static int open_in_place(struct us_new_file *f, struct us_err *e)
+{
+	struct stat st;
+	bool special = stat(f->path, &st) == 0 && !S_ISREG(st.st_mode);
+	f->in_place = true;
+	f->fd = open(f->path,
+		     (special ? O_WRONLY : O_RDWR | O_CREAT | O_TRUNC) | O_CLOEXEC |
+			     O_NOCTTY,
+		     0600);
+	return f->fd < 0 ? fail(f->path, -errno, e) : 0;
+}
+
+/* A symbolic link stays one: the file that it leads to is replaced.  /dev/stdout and
+ * the like lead to a file that somebody has open, and goes on writing to. */
+static bool follow_link(struct us_new_file *f)
+{
+	_cleanup_free_ char *real = realpath(f->path, NULL);
+	if (!real || !strncmp(f->path, "/dev/", 5) || !strncmp(f->path, "/proc/", 6) ||
+	    strlen(real) >= sizeof(f->path))
+		return false;
+	memcpy(f->path, real, strlen(real) + 1);
+	return true;
+}
+
+/* Without a name nothing is left behind, whatever happens.  It gets one through
+ * /proc. */
+static int create_nameless(const char *dir)
+{
+	char link[64];
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fd < 0 || access(link, F_OK) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The folder of path, with its last slash; "" is the working directory. */
+static void hide(struct us_new_file *f)
+{
+	const char *slash = strrchr(f->path, '/');
+	int n = slash ? (int)(slash - f->path) + 1 : 0;
+	snprintf(f->hidden, sizeof(f->hidden), "%.*s" HIDDEN, n, f->path);
+}
+
+static int create_beside(struct us_new_file *f)
+{
+	char dir[sizeof(f->path)];
+	const char *slash = strrchr(f->path, '/');
+	int n = slash ? (int)(slash - f->path) + 1 : 0;
+	snprintf(dir, sizeof(dir), "%.*s", n ? n : 1, n ? f->path : ".");
+	f->fd = create_nameless(dir);
+	if (f->fd >= 0)
+		return 0;
+	hide(f);
+	f->fd = mkostemp(f->hidden, O_CLOEXEC);
+	if (f->fd < 0)
+		f->hidden[0] = '\0';
+	return f->fd < 0 ? -errno : 0;
+}
+
+int us_new_file_open(struct us_new_file *f, const char *path, struct us_err *e)
+{
+	struct stat st;
+	*f = (struct us_new_file){ .fd = -1 };
+	if (strlen(path) + sizeof(HIDDEN) > sizeof(f->path))
+		return us_fail(e, -ENAMETOOLONG, "-o: the name is too long");
+	snprintf(f->path, sizeof(f->path), "%s", path);
+	bool exists = lstat(path, &st) == 0;
+	if (exists && S_ISLNK(st.st_mode)) {
+		if (!follow_link(f))
+			return open_in_place(f, e);
+		exists = stat(f->path, &st) == 0;
+	}
+	if (exists && !S_ISREG(st.st_mode))
+		return open_in_place(f, e);
+	/* What the user may not write to, a new file must not replace. */
+	if (exists && access(f->path, W_OK) < 0)
+		return fail(f->path, -errno, e);
+	int code = create_beside(f);
+	if (code < 0)
+		return exists ? open_in_place(f, e) : fail(f->path, code, e);
+	if (exists && st.st_uid == geteuid())
+		(void)!fchmod(f->fd, st.st_mode & 0777);
+	return 0;
+}
+
+/* A link cannot replace a file, but a name can. */
+static int name_it(struct us_new_file *f)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	if (linkat(AT_FDCWD, link, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	hide(f);
+	/* For the name alone. */
+	int other = mkostemp(f->hidden, O_CLOEXEC);
+	if (other >= 0)
+		close(other);
+	if (other < 0 || unlink(f->hidden) < 0 ||
+	    linkat(AT_FDCWD, link, AT_FDCWD, f->hidden, AT_SYMLINK_FOLLOW) < 0) {
+		f->hidden[0] = '\0';
+		return -errno;
+	}
+	return 0;
+}
+
+int us_new_file_keep(struct us_new_file *f, struct us_err *e)
+{
+	if (f->in_place || f->kept)
+		return 0;
+	int r = f->hidden[0] ? 0 : name_it(f);
+	if (r == 0 && f->hidden[0] && rename(f->hidden, f->path) < 0)
+		r = -errno;
+	if (r < 0)
+		return fail(f->path, r, e);
+	f->hidden[0] = '\0';
+	f->kept = true;
+	return 0;
+}
+
+static bool is_file(const char *path, struct stat *ret)
+{
+	return stat(path, ret) == 0 && S_ISREG(ret->st_mode);
+}
+
+int us_new_file_is_none_of(const char *path, const char *const *in, size_t n,
+			   struct us_err *e)
+{
+	struct stat to, from;
+	if (!path || !is_file(path, &to))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = strcmp(in[i], "-") ? in[i] : "/dev/stdin";
+		if (!is_file(name, &from) || from.st_dev != to.st_dev ||
+		    from.st_ino != to.st_ino)
+			continue;
+		us_fail(e, -EINVAL, "write %s: it is the file that is read", path);
+		us_hint(e, "name another file with -o");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void us_new_file_drop(struct us_new_file *f)
+{
+	if (f->hidden[0])
+		unlink(f->hidden);
+	f->hidden[0] = '\0';
+}
