@@ -4,8 +4,10 @@
 
 #include "base/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +108,7 @@ int us_new_file_open(struct us_new_file *f, const char *path, struct us_err *e)
 		return exists ? open_in_place(f, e) : fail(f->path, code, e);
 	if (exists && st.st_uid == geteuid())
 		(void)!fchmod(f->fd, st.st_mode & 0777);
+	us_new_file_give_back(f->fd);
 	return 0;
 }
 
@@ -173,4 +176,46 @@ void us_new_file_drop(struct us_new_file *f)
 	if (f->hidden[0])
 		unlink(f->hidden);
 	f->hidden[0] = '\0';
+}
+
+static bool id_of(const char *variable, unsigned *ret)
+{
+	const char *value = getenv(variable);
+	char *end;
+	if (!value || !*value)
+		return false;
+	unsigned long id = strtoul(value, &end, 10);
+	*ret = (unsigned)id;
+	return !*end && id < UINT32_MAX;
+}
+
+void us_new_file_give_back(int fd)
+{
+	unsigned uid, gid;
+	if (geteuid() == 0 && id_of("SUDO_UID", &uid) && id_of("SUDO_GID", &gid))
+		(void)!fchown(fd, uid, gid);
+}
+
+static void give_back_one(int folder, const char *name)
+{
+	struct stat st;
+	_cleanup_close_ int fd = openat(folder, name,
+					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* By root, for this run: never what another user could have put there. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
+	    st.st_nlink == 1)
+		us_new_file_give_back(fd);
+}
+
+void us_new_file_give_back_folder(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+	if (own >= 0 && !dir)
+		close(own);
+	for (const struct dirent *d; dir && (d = readdir(dir));)
+		give_back_one(fd, d->d_name);
+	if (dir)
+		closedir(dir);
+	us_new_file_give_back(fd);
 }

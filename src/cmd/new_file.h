@@ -34,4 +34,9 @@ void us_new_file_drop(struct us_new_file *f);
 US_MUST_CHECK int us_new_file_is_none_of(const char *path, const char *const *in,
 					 size_t n, struct us_err *e);
 
+/* For root by sudo: give what was just created to the user that called sudo. */
+void us_new_file_give_back(int fd);
+/* The same for a new folder, and the files in it. */
+void us_new_file_give_back_folder(int fd);
+
 #endif

@@ -487,6 +487,26 @@ class Recording(Cli):
         self.assertGreater(os.path.getsize(self.path("real")), 50)
         self.assertEqual(os.stat(link).st_mode & 0o777, 0o640)
 
+    def test_sudo_users_own_their_files(self):
+        if os.geteuid():
+            self.skipTest("only root can give files away")
+        home = self.path("home")
+        os.mkdir(home)
+        os.chown(home, 12, 34)
+        with open(os.path.join(home, "f.folded"), "w") as f:
+            f.write("main;work 3\n")
+        env = dict(os.environ, SUDO_UID="12", SUDO_GID="34")
+        for args in (("record", "-d", "0.2", "fake:"), ("record", "-d", "0.2", "fake:"),
+                     ("record", "-d", "0.2", "-o", "x.html", "fake:"), ("report", "-o", "x.json"),
+                     ("import", "-o", "y.data", "f.folded"), ("import", "-o", "y.html", "f.folded"),
+                     ("record", "--all", "-d", "0.2", "-o", "all", "--backend", "fake")):
+            subprocess.run([PROGRAM, *args], env=env, cwd=home, capture_output=True, timeout=300)
+        for name in ("uniscope.data", "uniscope.data.old", "x.html", "x.json", "y.data", "y.html",
+                     "all"):
+            st = os.lstat(os.path.join(home, name))
+            self.assertEqual((st.st_uid, st.st_gid), (12, 34), name)
+        self.assertEqual(os.lstat(os.path.join(home, "f.folded")).st_uid, 0)
+
     def test_output_that_cannot_be_written(self):
         self.fails(1, "create .*no/such", "record", "-o", self.path("no/such"), "fake:")
         self.fails(1, "No space left", "record", "-d", "1", "-o", "/dev/full", "fake:")

@@ -8,6 +8,7 @@
 #include "cmd/file_name.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,8 +82,12 @@ int us_fleet_open_in(struct us_member *m, const char *dir, struct us_err *e)
 int us_fleet_make_dir(const char *dir, struct us_err *e)
 {
 	struct stat st;
-	if (mkdir(dir, 0700) == 0)
+	if (mkdir(dir, 0700) == 0) {
+		_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+							   O_CLOEXEC);
+		us_new_file_give_back_folder(fd);
 		return 0;
+	}
 	if (errno == EEXIST && stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	int code = errno == EEXIST ? ENOTDIR : errno;

@@ -122,9 +122,10 @@ static void closedirp(DIR **dir)
 }
 
 /* A new folder, or an empty one: do not mix the output with other files. */
-static int open_folder(struct settings *s, int *ret, struct us_err *e)
+static int open_folder(struct settings *s, bool *ret_new, int *ret, struct us_err *e)
 {
-	if (mkdir(s->out, 0700) && errno != EEXIST)
+	*ret_new = mkdir(s->out, 0700) == 0;
+	if (!*ret_new && errno != EEXIST)
 		return us_fail(e, -errno, "create the folder %s: %s", s->out,
 			       strerror(errno));
 	*ret = open(s->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -189,6 +190,7 @@ static int run(struct settings *s, struct us_err *e)
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	struct us_trace_report_result result;
 	_cleanup_close_ int folder = -1;
+	bool is_new = false;
 	struct us_result out = { .path = s->out };
 	int r = us_new_file_is_none_of(s->out, &s->in, 1, e);
 	if (r == 0)
@@ -203,12 +205,14 @@ static int run(struct settings *s, struct us_err *e)
 	if (from && !s->trace.replay.from_ns)
 		s->trace.replay.from_ns = strtoull(from, NULL, 10);
 	if (s->trace.format->is_folder)
-		r = open_folder(s, &folder, e);
+		r = open_folder(s, &is_new, &folder, e);
 	else
 		r = us_result_open(&out, s->out, e);
 	if (r < 0)
 		return r;
 	r = us_trace_report(fd, p, &s->trace, out.f, &result, e);
+	if (is_new)
+		us_new_file_give_back_folder(folder);
 	if (r == 0)
 		tell(p, &result);
 	return us_result_close(&out, r, e);
