@@ -192,6 +192,24 @@ static void put_named_first(struct us_options *o)
 	}
 }
 
+static void bad_value(const char *option, const char *text, const char *want)
+{
+	char shown[80];
+	us_printable(shown, sizeof(shown), text);
+	fprintf(stderr, "uniscope: %s %s: %s\n", option, shown, want);
+}
+
+/* 0 would mean without an end. */
+static bool parse_span(const char *option, const char *value, uint64_t *ret_ns)
+{
+	if (!us_parse_duration(option, value, ret_ns))
+		return false;
+	if (*ret_ns)
+		return true;
+	bad_value(option, value, "must be more than 0");
+	return false;
+}
+
 /* False: the error was reported. */
 static bool take(struct us_options *o, const struct us_option *row, char *value)
 {
@@ -209,7 +227,7 @@ static bool take(struct us_options *o, const struct us_option *row, char *value)
 		*(const char **)into = value;
 		return true;
 	case US_OPTION_TIME:
-		return us_parse_duration(name, value, into);
+		return parse_span(name, value, into);
 	case US_OPTION_VCPUS:
 		return us_parse_vcpus(value, into);
 	case US_OPTION_IMAGE:
@@ -311,13 +329,6 @@ int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 	fprintf(stderr, "usage: uniscope %s %s\n", cmd->name, cmd->args);
 	fprintf(stderr, "try `uniscope %s --help`\n", cmd->name);
 	return US_EXIT_USAGE;
-}
-
-static void bad_value(const char *option, const char *text, const char *want)
-{
-	char shown[80];
-	us_printable(shown, sizeof(shown), text);
-	fprintf(stderr, "uniscope: %s %s: %s\n", option, shown, want);
 }
 
 bool us_parse_double(const char *option, const char *text, double least, double most,

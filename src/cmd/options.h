@@ -26,7 +26,7 @@
 #define US_ARGUMENT	       US_OPTION_ARGUMENT, 0 /* see us_options.rest */
 #define US_FLAG(type, member)  US_INTO(US_OPTION_FLAG, bool, type, member) /* true */
 #define US_TEXT(type, member)  US_INTO(US_OPTION_TEXT, const char *, type, member)
-#define US_TIME(type, member)  US_INTO(US_OPTION_TIME, uint64_t, type, member) /* ns */
+#define US_TIME(type, member)  US_INTO(US_OPTION_TIME, uint64_t, type, member) /* ns, not 0 */
 #define US_VCPUS(type, member) US_INTO(US_OPTION_VCPUS, uint64_t, type, member)
 #define US_IMAGE(type, member)                                                         \
 	US_INTO(US_OPTION_IMAGE, struct us_symbol_files, type, member)

@@ -242,6 +242,9 @@ class Usage(Cli):
                    "-o", self.path("x"), "/dev/null")
         self.fails(2, "one recording only", "report", "--waits", "a", "b")
         self.fails(2, "no such format", "report", "--format", "papyrus")
+        for command in (("record", "-d"), ("top", "-d"), ("count", "-d"), ("trace", "-d"),
+                        ("boot", "-t")):
+            self.fails(2, "-[dt].* 0: must be more than 0", *command, "0", "--", "true")
         self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
 
     def test_recordings_by_option(self):
