@@ -242,6 +242,8 @@ class Usage(Cli):
                    "-o", self.path("x"), "/dev/null")
         self.fails(2, "one recording only", "report", "--waits", "a", "b")
         self.fails(2, "no such format", "report", "--format", "papyrus")
+        self.fails(2, "names no picture", "boot", "-o", "x.pdf", "--", "true")
+        self.fails(1, "none.json: No such file", "boot", "--compare", "/none.json")
         for command in (("record", "-d"), ("top", "-d"), ("count", "-d"), ("trace", "-d"),
                         ("boot", "-t")):
             self.fails(2, "-[dt].* 0: must be more than 0", *command, "0", "--", "true")

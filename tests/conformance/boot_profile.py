@@ -141,14 +141,14 @@ class Profiles(Boots):
         check("copy_packet" in folded(), folded()[-400:])
 
     def profile_mistakes(self):
-        self.complaint("-o -: the results of boot", "--profile", "-o", "-")
+        self.complaint("-o -: the results of boot", "--profile", "-o", "-", code=2)
         self.complaint("create /nowhere/x.html.data", "--profile", "-o", "/nowhere/x.html")
         self.complaint("with -daemonize qemu cannot be watched", "--profile",
                        vm=("-daemonize",))
-        self.complaint("the suffix names no profile", "--profile", "-o", "x.svg")
+        self.complaint("the suffix names no profile", "--profile", "-o", "x.svg", code=2)
         out = self.us.data("none.html")
         self.complaint("no such function", "--profile", "-o", out, "--until",
-                       "nowhere_at_all", code=3)
+                       "nowhere_at_all")
         check(not os.path.exists(out) and not os.path.exists(out + ".data"), "empty files")
         done = self.us.run("boot", "--profile", "--compare", "/nowhere/v.json", good=(2,))
         check("--profile is of one guest" in done.stderr, done.stderr)

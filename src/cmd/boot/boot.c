@@ -227,7 +227,7 @@ static int run_boot(int argc, char **argv)
 			  : us_boot_picture_open(&s.picture, s.out, &e);
 	if (r < 0) {
 		us_complain(&e);
-		return us_exit_code(r);
+		return r == -EINVAL ? US_EXIT_USAGE : us_exit_code(r);
 	}
 	if (s.compare) {
 		const struct us_boot_compare_opts o = { .n_run = s.n_run,

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 _Static_assert(US_MAX_BAR_PART >= US_BOOT_MAX_POINT, "each point has a part");
@@ -16,7 +15,7 @@ const char us_boot_phase_letters[] = "vflk";
 
 int us_boot_picture_open(struct us_boot_picture *p, const char *path, struct us_err *e)
 {
-	*p = (struct us_boot_picture){ .path = path };
+	*p = (struct us_boot_picture){ 0 };
 	if (!path)
 		return 0;
 	p->format = us_bars_format_by_suffix(path);
@@ -24,34 +23,27 @@ int us_boot_picture_open(struct us_boot_picture *p, const char *path, struct us_
 		return us_fail(e, -EINVAL,
 			       "-o %s: the suffix names no picture: .html or .svg",
 			       path);
-	p->out = fopen(path, "we");
-	return p->out ? 0 : us_fail(e, -EIO, "create %s: %s", path, strerror(errno));
+	int r = us_result_open(&p->out, path, e);
+	p->open = r == 0;
+	return r;
 }
 
 int us_boot_picture_write(struct us_boot_picture *p, const struct us_bars *b,
 			  bool quiet, struct us_err *e)
 {
-	if (!p->out)
+	if (!p->open)
 		return 0;
-	p->format->write(p->out, b);
-	bool bad = ferror(p->out);
-	bad |= fclose(p->out) != 0;
-	p->out = NULL;
-	if (bad)
-		return us_fail(e, -EIO, "write %s: %s", p->path, strerror(errno));
-	if (!quiet)
-		printf("wrote %s\n", p->path);
-	return 0;
+	p->format->write(p->out.f, b);
+	p->out.quiet = quiet;
+	p->open = false;
+	return us_result_close(&p->out, 0, e);
 }
 
-/* Leave no empty file behind. */
 void us_boot_picture_close(struct us_boot_picture *p)
 {
-	if (!p->out)
-		return;
-	fclose(p->out);
-	unlink(p->path);
-	p->out = NULL;
+	if (p->open)
+		(void)!us_result_close(&p->out, -ECANCELED, NULL);
+	p->open = false;
 }
 
 void us_boot_bar_of_points(struct us_bar *ret, const struct us_boot_plan *plan,

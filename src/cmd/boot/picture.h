@@ -6,13 +6,14 @@
 
 #include "boot/phases.h"
 #include "boot/summary.h"
+#include "cmd/record/recording.h"
 #include "report/bars.h"
 
 /* The user's file, whose suffix selects the format. */
 struct us_boot_picture {
-	const char *path; /* NULL: no file */
 	const struct us_bars_format *format;
-	FILE *out;
+	struct us_result out;
+	bool open; /* false: no file is wanted */
 };
 
 /* Call it before the boots.  -EINVAL: the suffix is not that of a picture. */

@@ -37,7 +37,8 @@ struct us_boot_profile {
 	struct us_profile *profile;
 };
 
-/* out: as for us_output_open(); NULL: uniscope.data. */
+/* out: as for us_output_open(); NULL: uniscope.data.  -EINVAL: it is no file for a
+ * profile. */
 US_MUST_CHECK int us_boot_profile_open(struct us_boot_profile *p, const char *out,
 				       struct us_err *e);
 /* The variant must be prepared.  0, also if the guest did not finish booting (see

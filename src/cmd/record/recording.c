@@ -121,7 +121,7 @@ int us_result_close(struct us_result *o, int r, struct us_err *e)
 		return r;
 	if (o->f)
 		r = close_file(o, r, e);
-	if (r == 0)
+	if (r == 0 && !o->quiet)
 		printf("wrote %s\n", o->path);
 	return r;
 }

@@ -27,10 +27,12 @@ struct us_result {
 	const char *path;
 	FILE *f;
 	struct us_new_file file;
+	bool quiet; /* set it after us_result_open(): the user is not told */
 };
 US_MUST_CHECK int us_result_open(struct us_result *o, const char *path,
 				 struct us_err *e);
-/* r: the result of writing; if 0, the file gets its name and the user is told. */
+/* r: the result of writing; if 0, the file gets its name and the user is told.  Else it
+ * is removed. */
 US_MUST_CHECK int us_result_close(struct us_result *o, int r, struct us_err *e);
 
 /* --time "FROM,TO"; false: the user was told what is wrong. */

@@ -71,9 +71,9 @@ void us_trace_choice_fini(struct us_trace_choice *c)
 
 static int fail_missing(const char *option, const char *name, struct us_err *e)
 {
-	us_fail(e, -ENOENT, "%s %s: the images have no such function", option, name);
+	us_fail(e, -EINVAL, "%s %s: the images have no such function", option, name);
 	us_hint(e, "nm FILE or uniscope count lists the functions");
-	return -ENOENT;
+	return -EINVAL;
 }
 
 int us_trace_choice_check(const struct us_trace_choice *c, struct us_err *e)
@@ -84,8 +84,8 @@ int us_trace_choice_check(const struct us_trace_choice *c, struct us_err *e)
 		return fail_missing("--until", c->until, e);
 	if (c->n_traced || (!c->filter && !c->hide))
 		return 0;
-	us_fail(e, -ENOENT, "--filter, --notrace: no function of the images is left");
+	us_fail(e, -EINVAL, "--filter, --notrace: no function of the images is left");
 	us_hint(e, "names are matched by an extended regular expression, such as "
 		   "'^tcp_'");
-	return -ENOENT;
+	return -EINVAL;
 }

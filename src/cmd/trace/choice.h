@@ -21,7 +21,7 @@ struct us_trace_choice {
 /* filter, hide, from and until must be set.  -EINVAL: not a regular expression. */
 US_MUST_CHECK int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e);
 void us_trace_choice_fini(struct us_trace_choice *c);
-/* After all functions were passed: was each named one found?  -ENOENT: no. */
+/* After all functions were passed: was each named one found?  -EINVAL: no. */
 US_MUST_CHECK int us_trace_choice_check(const struct us_trace_choice *c,
 					struct us_err *e);
 

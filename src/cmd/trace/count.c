@@ -203,11 +203,11 @@ static int check_list(const struct counting *n, struct us_err *e)
 	if (n->run.n_function)
 		return us_count_list_check(&n->list, e);
 	const char *note = n->run.images.note;
-	us_fail(e, -ENOENT, "--functions: %s",
+	us_fail(e, -EINVAL, "--functions: %s",
 		note[0] ? note : "the guest's image has no symbols");
 	us_hint(e, "-e ELF names one with symbols; without --functions, functions are "
 		   "known by their addresses");
-	return -ENOENT;
+	return -EINVAL;
 }
 
 static int attach(struct counting *n, struct us_err *e)

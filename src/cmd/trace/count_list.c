@@ -98,12 +98,12 @@ int us_count_list_check(const struct us_count_list *l, struct us_err *e)
 	for (unsigned i = 0; i < l->n; i++) {
 		if (l->v[i].n)
 			continue;
-		us_fail(e, -ENOENT,
+		us_fail(e, -EINVAL,
 			"--functions %.200s: no function of the images has that name",
 			l->v[i].text);
 		us_hint(e, "give a name, or a regular expression for a whole name, "
 			   "such as 'tcp_.*'; --functions alone counts all");
-		return -ENOENT;
+		return -EINVAL;
 	}
 	return 0;
 }

@@ -27,7 +27,7 @@ struct us_count_list {
 US_MUST_CHECK int us_count_list_init(struct us_count_list *l, const char *text,
 				     struct us_err *e);
 void us_count_list_fini(struct us_count_list *l); /* accepts a zeroed one */
-/* After all functions were passed: did each item match one?  -ENOENT: no. */
+/* After all functions were passed: did each item match one?  -EINVAL: no. */
 US_MUST_CHECK int us_count_list_check(const struct us_count_list *l, struct us_err *e);
 
 #endif
