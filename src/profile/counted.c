@@ -28,6 +28,35 @@ const char *us_profile_unit(const struct us_profile *p)
 	return us_profile_is_counted(p) ? "instructions" : "samples";
 }
 
+/* What counts cannot be selected by, as an option; NULL: nothing was asked for. */
+static const char *unknown_to_counts(const struct us_profile_opts *o)
+{
+	if (o->from_ns || o->to_ns)
+		return "--time";
+	if (o->part != US_PART_ALL)
+		return o->part == US_PART_USER ? "--user-only" : "--kernel-only";
+	if (o->n_pid)
+		return "--pid";
+	for (unsigned i = 0; i < o->n_filter; i++)
+		if (us_profile_by_owner(o->filter[i].by))
+			return us_profile_by_name(o->filter[i].by);
+	return o->waits ? "--waits" : NULL;
+}
+
+int us_profile_check_counted(const struct us_profile *p, struct us_err *e)
+{
+	const char *what = unknown_to_counts(&p->opts);
+	if (!what)
+		return 0;
+	us_fail(e, -EINVAL,
+		"%s: in this recording every call was counted, and counts have no "
+		"times, processes or rings",
+		what);
+	us_hint(e, "--vcpu, --focus, --ignore and --filter function=REGEX select a "
+		   "part of counts");
+	return -EINVAL;
+}
+
 static bool is_wanted(const struct us_profile *p, unsigned vcpu)
 {
 	uint64_t mask = p->opts.vcpu_mask;

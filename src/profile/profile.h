@@ -209,8 +209,9 @@ struct us_profile_node {
 
 /*
  * Read a recording to its end, and the images that it or o names.  -ENOEXEC: not a
- * recording; -EINVAL: the focus is not a regular expression; -ENOENT and others: an
- * image of o->images cannot be read.  These are warnings, not errors: a truncated
+ * recording; -EINVAL: the focus is not a regular expression, or a part of counts is
+ * asked for by time, process or ring; -ENOENT and others: an image of o->images cannot
+ * be read.  These are warnings, not errors: a truncated
  * recording, and images that are gone or differ from the recorded ones.
  */
 US_MUST_CHECK int us_profile_read(int fd, const struct us_profile_opts *o,

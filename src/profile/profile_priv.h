@@ -565,6 +565,9 @@ uint32_t us_profile_top(struct us_profile *p, uint32_t key);
 /* Add a counted call, as us_reader_ops.counted.  0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_add_call(struct us_profile *p, unsigned vcpu,
 				      uint32_t number, const struct us_counted *c);
+/* Fail if the options select what counts do not know.  -EINVAL. */
+US_MUST_CHECK int us_profile_check_counted(const struct us_profile *p,
+					   struct us_err *e);
 /* For counted profiles, in place of us_profile_build_tree(), _apply_focus() and
  * _count(). */
 US_MUST_CHECK int us_profile_build_calls(struct us_profile *p, struct us_err *e);

@@ -320,7 +320,9 @@ static int evaluate(struct us_profile *p, struct us_err *e)
 {
 	bool counted = us_profile_is_counted(p);
 	us_naming_settle(p->naming);
-	int rc = us_profile_open_modules(p, e);
+	int rc = counted ? us_profile_check_counted(p, e) : 0;
+	if (!rc)
+		rc = us_profile_open_modules(p, e);
 	if (!rc)
 		rc = us_profile_open_programs(p, e);
 	if (!rc && !p->opts.waits)

@@ -298,6 +298,8 @@ static void read_word(const char *word, struct us_profile_opts *p,
 	if (!strcmp(word, "code"))
 		r->no_code = false;
 	p->waits |= !strcmp(word, "waits");
+	if (!strcmp(word, "user"))
+		p->part = US_PART_USER;
 	p->by_vcpu |= !strcmp(word, "by-vcpu");
 	p->by_time |= !strcmp(word, "by-time");
 	p->timeline |= !strcmp(word, "timeline");
@@ -310,6 +312,10 @@ static void read_word(const char *word, struct us_profile_opts *p,
 		p->vcpu_mask = 1ULL << atoi(v);
 	else if (value_of(word, "to=", &v))
 		p->to_ns = (uint64_t)atoi(v) * US_NS_PER_MS;
+	else if (value_of(word, "pid=", &v))
+		p->pid[p->n_pid++] = (uint32_t)atoi(v);
+	else if (value_of(word, "comm=", &v))
+		p->filter[p->n_filter++] = (struct us_profile_filter){ US_BY_COMM, v };
 	else if (value_of(word, "focus=", &v))
 		p->focus = v;
 	else if (value_of(word, "around=", &v))
