@@ -78,7 +78,8 @@ struct us_annotation {
  * Functions of the profile's images that text names.  It can be an address (0x...),
  * FILE:LINE, the name in the image or as shown, "NAME (IMAGE)", that name without
  * parameters, or else a regular expression.  The most exact of these that finds any is
- * used.  *ret is the caller's to free, sorted by address.  -ENOENT: none.
+ * used.  *ret is the caller's to free, sorted by address.  -ENOENT: none;
+ * -EINVAL: p was counted, and has no positions within functions.
  */
 US_MUST_CHECK int us_annotate_find(const struct us_profile *p, const char *text,
 				   struct us_function **ret, size_t *ret_n,

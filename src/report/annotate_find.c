@@ -302,6 +302,14 @@ int us_annotate_find(const struct us_profile *p, const char *text,
 		     struct us_function **ret, size_t *ret_n, struct us_err *e)
 {
 	struct search s = { .p = p, .text = text };
+	if (us_profile_is_counted(p)) {
+		us_fail(e, -EINVAL,
+			"annotate: in this recording every call was counted, and "
+			"counts have no positions within functions");
+		us_hint(e, "uniscope report lists the functions; uniscope record takes "
+			   "samples");
+		return -EINVAL;
+	}
 	search(&s);
 	free(s.at);
 	if (s.failed || !s.found.n) {

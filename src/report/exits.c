@@ -244,5 +244,6 @@ static int write_exits(const struct us_profile *p, const struct us_report_opts *
 const struct us_format us_format_exits = {
 	.name = "exits",
 	.summary = "table of the guest's functions that cause exits, by reason",
+	.positions = true,
 	.write = write_exits,
 };

@@ -43,5 +43,6 @@ const struct us_format us_format_qprofiler = {
 	.name = "qprofiler",
 	.suffix = NULL,
 	.summary = "COUNT FUNCTION at FILE:LINE, as QProfiler prints it",
+	.positions = true,
 	.write = write_qprofiler,
 };

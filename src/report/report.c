@@ -68,6 +68,15 @@ int us_report(const struct us_profile *p, const struct us_format *f,
 {
 	static const struct us_report_opts none;
 	char what[32];
+	if (f->positions && us_profile_is_counted(p)) {
+		us_fail(e, -EINVAL,
+			"%s: in this recording every call was counted, and counts have "
+			"no positions within functions and no exits",
+			f->name);
+		us_hint(e, "uniscope report lists the functions; uniscope record takes "
+			   "samples");
+		return -EINVAL;
+	}
 	int rc = f->write(p, o ? o : &none, out, e);
 	snprintf(what, sizeof(what), "%s report", f->name);
 	return rc ? rc : us_report_flush(out, what, e);

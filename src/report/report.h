@@ -57,6 +57,7 @@ struct us_format {
 	uint64_t timeline_most; /* of us_profile_opts */
 	bool binary;		/* output is not for a terminal */
 	bool groups;		/* supports us_report_opts.group_by */
+	bool positions;		/* shows where in functions, which counts do not know */
 	bool owners; /* shows the owners of a Linux guest's samples, if known */
 	bool waits;  /* can show a profile of waiting tasks */
 	bool both;   /* can show us_report_opts.waits beside another profile */
@@ -74,7 +75,8 @@ extern const struct us_format us_format_text, us_format_json, us_format_folded,
 const struct us_format *us_format_by_name(const char *name);   /* or NULL */
 const struct us_format *us_format_by_suffix(const char *path); /* or NULL */
 
-/* Write, flush and check the stream: a full disk is reported here. */
+/* Write, flush and check the stream: a full disk is reported here.  -EINVAL: the format
+ * needs samples, and p was counted. */
 US_MUST_CHECK int us_report(const struct us_profile *p, const struct us_format *f,
 			    const struct us_report_opts *o, FILE *out,
 			    struct us_err *e);
