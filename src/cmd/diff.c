@@ -204,6 +204,23 @@ static const struct us_compare_row *too_much(const struct settings *s,
 	return NULL;
 }
 
+static void warn_of(const char *file, const struct us_profile *p)
+{
+	char name[512], text[1024];
+	us_printable(name, sizeof(name), file);
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		fprintf(stderr, "uniscope: %s: warning: %s\n", name,
+			us_printable(text, sizeof(text), us_profile_warning(p, i)));
+}
+
+/* Where the form has no place for warnings. */
+static void warn(const struct settings *s, const struct us_diff *d)
+{
+	for (unsigned side = 0; s->form != TEXT && side < 2; side++)
+		for (size_t i = 0; i < d->side[side]->n; i++)
+			warn_of(s->file[side][i], d->side[side]->v[i]);
+}
+
 static int show(const struct settings *s, const struct us_diff *d, struct us_err *e)
 {
 	struct us_report_opts o = s->report;
@@ -223,6 +240,8 @@ static int show(const struct settings *s, const struct us_diff *d, struct us_err
 	default:
 		r = us_diff_text(d, &o, out.f, e);
 	}
+	if (r == 0)
+		warn(s, d);
 	return us_result_close(&out, r, e);
 }
 

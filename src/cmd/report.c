@@ -301,6 +301,15 @@ static int read_owners(const struct settings *s, const struct us_profile *p,
 	return us_recordings_read(s->in, s->n_in, &o, ret, e);
 }
 
+/* Where the format has no place for warnings. */
+static void warn(const struct us_profile *p)
+{
+	char text[1024];
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		fprintf(stderr, "uniscope: warning: %s\n",
+			us_printable(text, sizeof(text), us_profile_warning(p, i)));
+}
+
 static int run(struct settings *s, struct us_err *e)
 {
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
@@ -323,6 +332,8 @@ static int run(struct settings *s, struct us_err *e)
 	s->report.colour = isatty(fileno(out.f)) && !getenv("NO_COLOR");
 	s->report.width = us_output_columns(out.f);
 	r = us_report(p, s->format, &s->report, out.f, e);
+	if (r == 0 && !s->format->warns)
+		warn(p);
 	return us_result_close(&out, r, e);
 }
 

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define YELLOW "\033[33m"
+
 #define LEAST_NAME  16
 #define LEAST_PLACE 8
 #define GAP	    2 /* between name and place */
@@ -104,4 +106,12 @@ void us_report_wrap(FILE *out, const struct us_report_opts *o, const char *paint
 		s += *s == ' ';
 		before = next;
 	} while (*s);
+}
+
+void us_report_warnings(FILE *out, const struct us_report_opts *o,
+			const struct us_profile *p)
+{
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		us_report_wrap(out, o, YELLOW, "# warning: ", "#   ",
+			       us_profile_warning(p, i));
 }

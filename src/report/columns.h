@@ -48,5 +48,8 @@ const char *us_report_path(const struct us_profile_func *f,
  * end. */
 void us_report_wrap(FILE *out, const struct us_report_opts *o, const char *paint,
 		    const char *first, const char *next, const char *text);
+/* The profile's warnings, each as such a line that begins with "# warning: ". */
+void us_report_warnings(FILE *out, const struct us_report_opts *o,
+			const struct us_profile *p);
 
 #endif

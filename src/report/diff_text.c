@@ -84,6 +84,7 @@ static void print_side(const struct us_diff *d, unsigned side,
 		snprintf(text, sizeof(text), "%s %s",
 			 side ? "after: " : "before:", line);
 		us_report_wrap(out, o, o->colour ? DIM : "", "# ", "#   ", text);
+		us_report_warnings(out, o, s->v[i]);
 	}
 }
 

@@ -229,6 +229,7 @@ static int write_exits(const struct us_profile *p, const struct us_report_opts *
 	(void)owned;
 	for (unsigned i = 0; us_report_header_line(p, i, line, sizeof(line)); i++)
 		us_report_wrap(out, &plain, "", "# ", "#   ", line);
+	us_report_warnings(out, &plain, p);
 	us_time_split(p, &x.time);
 	print_time(&x.time, out);
 	print_reasons(&x.time, out);
@@ -245,5 +246,6 @@ const struct us_format us_format_exits = {
 	.name = "exits",
 	.summary = "table of the guest's functions that cause exits, by reason",
 	.positions = true,
+	.warns = true,
 	.write = write_exits,
 };

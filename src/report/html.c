@@ -322,5 +322,6 @@ const struct us_format us_format_html = {
 	.waits = true,
 	.both = true,
 	.owners = true,
+	.warns = true,
 	.write = write_html,
 };

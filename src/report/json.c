@@ -366,5 +366,6 @@ const struct us_format us_format_json = {
 	.summary = "everything, for programs",
 	.groups = true,
 	.waits = true,
+	.warns = true,
 	.write = write_json,
 };

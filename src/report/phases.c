@@ -79,9 +79,7 @@ static void print_phase(struct phases *x, const struct us_profile_phase *phase,
 static void print_warnings(const struct phases *x)
 {
 	const char *caution = us_profile_fact(x->p, "caution");
-	for (size_t i = 0; i < us_profile_n_warning(x->p); i++)
-		us_report_wrap(x->out, x->o, DIM, "# warning: ", "#   ",
-			       us_profile_warning(x->p, i));
+	us_report_warnings(x->out, x->o, x->p);
 	if (caution && *caution)
 		us_report_wrap(x->out, x->o, DIM, "# caution: ", "#   ", caution);
 }
@@ -113,5 +111,6 @@ static int write_phases(const struct us_profile *p, const struct us_report_opts 
 const struct us_format us_format_phases = {
 	.name = "phases",
 	.summary = "of a boot (boot --profile): each phase, and where it goes",
+	.warns = true,
 	.write = write_phases,
 };

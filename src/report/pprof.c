@@ -432,5 +432,6 @@ const struct us_format us_format_pprof = {
 	.owners = true,
 	.binary = true,
 	.waits = true,
+	.warns = true,
 	.write = write_pprof,
 };

@@ -58,6 +58,7 @@ struct us_format {
 	bool binary;		/* output is not for a terminal */
 	bool groups;		/* supports us_report_opts.group_by */
 	bool positions;		/* shows where in functions, which counts do not know */
+	bool warns;		/* has a place for the profile's warnings */
 	bool owners; /* shows the owners of a Linux guest's samples, if known */
 	bool waits;  /* can show a profile of waiting tasks */
 	bool both;   /* can show us_report_opts.waits beside another profile */

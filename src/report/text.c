@@ -31,11 +31,10 @@ static const char *paint(const struct us_report_opts *o, const char *code)
 	return o->colour ? code : "";
 }
 
-#define BOLD   "\033[1m"
-#define YELLOW "\033[33m"
-#define RED    "\033[31m"
-#define DIM    "\033[2m"
-#define RESET  "\033[0m"
+#define BOLD  "\033[1m"
+#define RED   "\033[31m"
+#define DIM   "\033[2m"
+#define RESET "\033[0m"
 
 static double share(const struct us_profile *p, uint64_t weight)
 {
@@ -51,9 +50,7 @@ static void print_header(const struct table *t)
 	us_report_interval_line(t->p, line, sizeof(line));
 	if (us_profile_summary(t->p)->running && *line)
 		us_report_wrap(t->out, t->o, DIM, "# ", "#   ", line);
-	for (size_t i = 0; i < us_profile_n_warning(t->p); i++)
-		us_report_wrap(t->out, t->o, YELLOW, "# warning: ", "#   ",
-			       us_profile_warning(t->p, i));
+	us_report_warnings(t->out, t->o, t->p);
 }
 
 static void fit_columns(struct table *t)
@@ -181,5 +178,6 @@ const struct us_format us_format_text = {
 	.summary = "table of functions with shares and their intervals",
 	.groups = true,
 	.waits = true,
+	.warns = true,
 	.write = write_text,
 };

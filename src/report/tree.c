@@ -130,6 +130,7 @@ static void print_header(const struct tree *t)
 	char line[1024];
 	for (unsigned i = 0; us_report_header_line(t->p, i, line, sizeof(line)); i++)
 		us_report_wrap(t->out, t->o, DIM, "# ", "#   ", line);
+	us_report_warnings(t->out, t->o, t->p);
 }
 
 static int write_tree(const struct us_profile *p, const struct us_report_opts *o,
@@ -157,5 +158,6 @@ const struct us_format us_format_tree = {
 	.name = "tree",
 	.summary = "who calls whom, as text",
 	.waits = true,
+	.warns = true,
 	.write = write_tree,
 };

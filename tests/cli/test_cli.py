@@ -549,6 +549,14 @@ class Recording(Cli):
         p.wait()
         report = json.loads(run("report", "--json", out).stdout)
         self.assertIn("cut", json.dumps(report))
+        cut = "warning: .*(cut|end)"
+        for form in ("folded", "callgrind", "speedscope", "firefox", "chrome", "qprofiler"):
+            done = run("report", "-f", form, "-o", self.path("converted"), out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, cut)
+        for args in (("report", "--tree", out), ("report", "--exits", out), ("diff", out, out)):
+            self.assertRegex(run(*args).stdout, "# " + cut)
+        self.assertRegex(run("diff", "--json", out, out).stderr, "killed.data: " + cut)
 
     def test_cut_anywhere(self):
         data = open(self.fake(), "rb").read()
