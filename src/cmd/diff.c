@@ -245,12 +245,26 @@ static int show(const struct settings *s, const struct us_diff *d, struct us_err
 	return us_result_close(&out, r, e);
 }
 
+/* Runs that are compared are independent.  But what comparing a recording with itself
+ * says may be asked for. */
+static int check_twice(const struct settings *s, struct us_err *e)
+{
+	const char *all[2 * US_COMPARE_MAX];
+	size_t n = 0;
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < s->n_file[side]; i++)
+			all[n++] = s->file[side][i];
+	return n > 2 ? us_recordings_are_different(all, n, e) : 0;
+}
+
 /* An exit code, or -errno with *e filled. */
 static int compare(const struct settings *s, struct us_compare_side side[2],
 		   struct us_comparison *c, struct us_err *e)
 {
 	char name[256];
-	int r = read_side(s, 0, &side[0], e);
+	int r = check_twice(s, e);
+	if (r == 0)
+		r = read_side(s, 0, &side[0], e);
 	if (r == 0)
 		r = read_side(s, 1, &side[1], e);
 	if (r == 0)

@@ -255,6 +255,11 @@ void us_compare_conclude(const struct us_comparer *c,
 {
 	struct estimate before = estimate(c, 0, v[0]), after = estimate(c, 1, v[1]);
 	conclude(ret, &before, &after);
+	if (c->exact || c->o->by == US_COMPARE_PER)
+		return;
+	/* No share grows or shrinks by more than all. */
+	ret->low = fmax(ret->low, -1);
+	ret->high = fmin(ret->high, 1);
 }
 
 /* --- all functions --- */

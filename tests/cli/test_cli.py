@@ -416,11 +416,20 @@ class Recording(Cli):
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout)
         self.assertEqual(told["changed"], sum(f["changed"] for f in told["functions"]))
-        done = run("diff", "--json", "--before", a, b, "--after", b, a)
+        both = "([ab]).data and .*\\1.data are the same recording"
+        self.fails(1, both, "diff", "--before", a, b, "--after", b, a)
+        self.fails(1, both, "diff", "--before", a, a, "--after", b)
+        self.assertEqual(run("diff", a, a).returncode, 0)
+        c, d = self.path("c.data"), self.path("d.data")
+        for out in c, d:
+            os.rename(self.fake(), out)
+        done = run("diff", "--json", "--before", a, b, "--after", c, d)
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout)
         self.assertEqual([len(told[k]) for k in ("before", "after")], [2, 2])
-        self.assertEqual(told["changed"], 0)
+        for f in told["functions"]:
+            low, high = f["interval"]
+            self.assertTrue(-1 <= low <= high <= 1, f)
         out = self.path("diff.json")
         self.assertEqual(run("diff", "-o", out, a, b).returncode, 0)
         with open(out) as f:

@@ -299,6 +299,27 @@ static void refusals(void **state)
 	drop(&b);
 }
 
+/* Two runs a side that have nothing in common: their spread is more than all. */
+static void an_interval_ends_at_all(void **state)
+{
+	(void)state;
+	struct us_compare_side a = { .v = { waited(1000, 0, 0), waited(0, 0, 1000) },
+				     .n = 2 };
+	struct us_compare_side b = { .v = { waited(0, 0, 1000), waited(1000, 0, 0) },
+				     .n = 2 };
+	struct us_comparison c = compare(&a, &b);
+	bool all = false;
+	for (size_t i = 0; i < c.n; i++) {
+		assert_true(c.row[i].low >= -1 && c.row[i].high <= 1);
+		assert_false(c.row[i].changed);
+		all |= c.row[i].low <= -1 && c.row[i].high >= 1;
+	}
+	assert_true(all);
+	us_comparison_fini(&c);
+	drop(&a);
+	drop(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test(a_tenth_more_is_found),
 		cmocka_unit_test(paths_are_compared_too),
 		cmocka_unit_test(what_is_new_is_found),
+		cmocka_unit_test(an_interval_ends_at_all),
 		cmocka_unit_test(a_busy_host_is_no_change),
 		cmocka_unit_test(refusals),
 	};

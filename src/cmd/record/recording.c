@@ -35,18 +35,37 @@ int us_recording_open(const char *path, int *ret, struct us_err *e)
 	return code;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(strcmp(a, "-") ? a : "/dev/stdin", &x) == 0 &&
+	       stat(strcmp(b, "-") ? b : "/dev/stdin", &y) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int tell_twice(const char *a, const char *b, struct us_err *e)
+{
+	us_fail(e, -EINVAL, "%s and %s are the same recording", a, b);
+	us_hint(e, "give each recording once: its samples would count twice");
+	return -EINVAL;
+}
+
+int us_recordings_are_different(const char *const *path, size_t n, struct us_err *e)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (is_same_file(path[i], path[k]))
+				return tell_twice(path[k], path[i], e);
+	return 0;
+}
+
 /* Its samples would count twice. */
 static int check_twice(const struct us_profile_input *in, const struct stat *st,
 		       size_t i, struct us_err *e)
 {
-	for (size_t k = 0; k < i; k++) {
-		if (st[k].st_dev != st[i].st_dev || st[k].st_ino != st[i].st_ino)
-			continue;
-		us_fail(e, -EINVAL, "%s and %s are the same recording", in[k].name,
-			in[i].name);
-		us_hint(e, "give each recording once: its samples would count twice");
-		return -EINVAL;
-	}
+	for (size_t k = 0; k < i; k++)
+		if (st[k].st_dev == st[i].st_dev && st[k].st_ino == st[i].st_ino)
+			return tell_twice(in[k].name, in[i].name, e);
 	return 0;
 }
 

@@ -21,6 +21,10 @@ US_MUST_CHECK int us_recordings_read(const char *const *path, size_t n,
 				     const struct us_profile_opts *o,
 				     struct us_profile **ret, struct us_err *e);
 
+/* Fail if two of these files are the same recording. */
+US_MUST_CHECK int us_recordings_are_different(const char *const *path, size_t n,
+					      struct us_err *e);
+
 /* What a command writes: a file with mode 0600, which replaces an earlier one when it
  * is whole; a folder (f is NULL); or stdout, if path is NULL or "-". */
 struct us_result {
