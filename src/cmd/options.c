@@ -229,7 +229,7 @@ static bool take(struct us_options *o, const struct us_option *row, char *value)
 	case US_OPTION_TIME:
 		return parse_span(name, value, into);
 	case US_OPTION_VCPUS:
-		return us_parse_vcpus(value, into);
+		return us_narrow_vcpus(value, into);
 	case US_OPTION_IMAGE:
 		return add_image(o->cmd, value, into);
 	case US_OPTION_FOLDER:
@@ -394,6 +394,19 @@ bool us_parse_vcpus(const char *text, uint64_t *ret_mask)
 	}
 	bad_value("--vcpu", text, "must be a list such as 0 or 0,2-3 (0 to 63)");
 	return false;
+}
+
+bool us_narrow_vcpus(const char *text, uint64_t *mask)
+{
+	uint64_t only;
+	if (!us_parse_vcpus(text, &only))
+		return false;
+	if (*mask && !(*mask & only)) {
+		bad_value("--vcpu", text, "none of these is in the lists before it");
+		return false;
+	}
+	*mask = *mask ? *mask & only : only;
+	return true;
 }
 
 void us_complain(const struct us_err *e)

@@ -87,6 +87,8 @@ bool us_parse_double(const char *option, const char *text, double least, double 
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns);
 /* "0,2-3": bit n for vCPU n. */
 bool us_parse_vcpus(const char *text, uint64_t *ret_mask);
+/* Keep of *mask (0: all) only these; false also if none is left. */
+bool us_narrow_vcpus(const char *text, uint64_t *mask);
 
 /* "uniscope: MESSAGE" and the hint, on stderr. */
 void us_complain(const struct us_err *e);

@@ -232,6 +232,11 @@ class Usage(Cli):
         self.fails(2, "--time 2", "report", "--time", "2")
         self.fails(2, "end is not after", "report", "--time", "2,1")
         self.fails(2, r"--focus \(", "report", "--focus", "(")
+        for option in ("--focus", "--ignore"):
+            self.fails(2, option + " b: give it once", "report", option, "a", option, "b")
+        for words in (("--filter", "vcpu=0", "--filter", "vcpu=1"), ("--vcpu", "0", "--filter", "vcpu=1"),
+                      ("--filter", "vcpu=0,2", "--vcpu", "1")):
+            self.fails(2, "none of these is in the lists before", "report", *words)
         self.fails(2, "--tasks 0: must be a number from 0.1 to 50", "record", "--tasks", "0", "fake:")
         self.fails(2, "--tasks 51", "record", "--tasks", "51", "fake:")
         self.fails(2, "--tasks x", "record", "--tasks", "x", "fake:")

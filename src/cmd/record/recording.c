@@ -180,6 +180,18 @@ static bool is_regex(const struct us_cmd *cmd, const char *option, const char *v
 	return false;
 }
 
+static bool set_regex(const struct us_cmd *cmd, const char *option, const char *value,
+		      const char **ret)
+{
+	if (*ret) {
+		us_usage(cmd, "%s %s: give it once; 'a|b' matches either", option,
+			 value);
+		return false;
+	}
+	*ret = value;
+	return is_regex(cmd, option, value);
+}
+
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
 		     enum us_profile_by *ret)
 {
@@ -229,7 +241,7 @@ static bool set_filter(const struct us_cmd *cmd, const char *value,
 	snprintf(key, sizeof(key), "%.*s", (int)(equals - value), value);
 	if (!us_recording_by(cmd, "--filter", key, &by))
 		return false;
-	if (by == US_BY_VCPU && !us_parse_vcpus(equals + 1, &o->vcpu_mask)) {
+	if (by == US_BY_VCPU && !us_narrow_vcpus(equals + 1, &o->vcpu_mask)) {
 		us_usage(cmd, "--filter %s: must be a list of vCPUs such as vcpu=0,2-3",
 			 value);
 		return false;
@@ -272,11 +284,9 @@ bool us_recording_select(const struct us_cmd *cmd, int id, const char *value,
 	case US_SELECT_TIME:
 		return us_recording_time(cmd, value, o);
 	case US_SELECT_FOCUS:
-		o->focus = value;
-		return is_regex(cmd, "--focus", value);
+		return set_regex(cmd, "--focus", value, &o->focus);
 	case US_SELECT_IGNORE:
-		o->ignore = value;
-		return is_regex(cmd, "--ignore", value);
+		return set_regex(cmd, "--ignore", value, &o->ignore);
 	case US_SELECT_FILTER:
 		return set_filter(cmd, value, o);
 	case US_SELECT_PID:
