@@ -25,6 +25,12 @@ static void warn_of_file(struct us_profile *p, const struct us_profile_recording
 				"%s has no end: uniscope was killed, or is still "
 				"recording",
 				which);
+	if (r->file.more)
+		us_profile_warn(p,
+				"%s ends after %" PRIu64
+				" bytes, and what follows was not read: several "
+				"recordings go to uniscope report as several files",
+				which, r->file.bytes);
 	/* uniscope boot ends its recordings itself, which needs no warning. */
 	if (r->file.ended && r->end != US_RECORD_DONE && *r->end_words && !p->n_phase)
 		us_profile_warn(p, "%s ended early: %s", which, r->end_words);

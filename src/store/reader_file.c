@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FIRST_BUFFER (128U << 10)
@@ -146,6 +147,15 @@ static int chunk(struct reader *r)
 	return 1;
 }
 
+/* Of two recordings in one file, only the first is read.  A pipe may stay open. */
+static bool is_followed(const struct reader *r)
+{
+	struct stat st;
+	off_t at = lseek(r->fd, 0, SEEK_CUR);
+	return r->n > r->at || (at >= 0 && fstat(r->fd, &st) == 0 &&
+				S_ISREG(st.st_mode) && at < st.st_size);
+}
+
 static int read_all(struct reader *r, struct us_reader_result *ret)
 {
 	int rc = make_room(r);
@@ -157,6 +167,7 @@ static int read_all(struct reader *r, struct us_reader_result *ret)
 		;
 	ret->bytes = r->offset;
 	ret->ended = r->ended;
+	ret->more = r->ended && is_followed(r);
 	ret->cut = rc == 0 && !r->ended && r->n > r->at;
 	return rc < 0 ? rc : 0;
 }

@@ -409,6 +409,7 @@ struct us_reader_result {
 	bool cut;	/* it ends in half a chunk, or in one with a wrong checksum */
 	bool ended;	/* an end chunk was seen: how it ended is known. Neither cut nor
 			   ended: the writer was killed between two chunks */
+	bool more;	/* of a file, not a pipe: bytes follow the end chunk */
 };
 
 /*

@@ -584,6 +584,15 @@ class Recording(Cli):
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
 
+    def test_what_follows_is_not_read(self):
+        data = self.fake()
+        for more in (open(data, "rb").read(), b"x"):
+            with open(self.path("two"), "wb") as f:
+                f.write(open(data, "rb").read() + more)
+            report = json.loads(run("report", "--json", self.path("two")).stdout)
+            self.assertIn("what follows was not read", json.dumps(report["warnings"]))
+        self.assertNotIn("what follows", run("report", data).stdout)
+
     def test_no_recording_at_all(self):
         self.fails(1, "No such file", "report", self.path("none"))
         self.fails(1, "uniscope: ", "report", PROGRAM)
