@@ -2,6 +2,7 @@
 /* text.c: see text.h. */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,6 +62,54 @@ char *us_printable(char *dst, size_t size, const char *src)
 		src += len ? len : 1;
 	}
 	dst[at] = '\0';
+	return dst;
+}
+
+static bool is_plain(const char *s)
+{
+	static const char safe[] = "_@%+=:,./-";
+	size_t len;
+	for (; *s; s += len) {
+		len = us_utf8_len(s);
+		if (!len || !us_utf8_shows(s, len))
+			return false;
+		if (len == 1 && !isalnum((unsigned char)*s) && !strchr(safe, *s))
+			return false;
+	}
+	return true;
+}
+
+/* Put s at dst[at] if that fits before the closing quote. */
+static bool put(char *dst, size_t size, size_t *at, const char *s, size_t len)
+{
+	if (*at + len + 2 > size)
+		return false;
+	memcpy(dst + *at, s, len);
+	*at += len;
+	return true;
+}
+
+char *us_shell_word(char *dst, size_t size, const char *src)
+{
+	static const char quote[] = "'\\''";
+	size_t at = 0, len;
+	bool plain = *src && is_plain(src), ok = size >= 3;
+	if (!plain)
+		ok = ok && put(dst, size, &at, "'", 1);
+	if (*src == '-')
+		ok = ok && put(dst, size, &at, "./", 2);
+	for (; ok && *src; src += len) {
+		char shown[5];
+		len = us_utf8_len(src) ? us_utf8_len(src) : 1;
+		snprintf(shown, sizeof(shown), "%.*s", (int)len, src);
+		us_printable_inplace(shown);
+		ok = *src == '\'' ? put(dst, size, &at, quote, sizeof(quote) - 1)
+				  : put(dst, size, &at, shown, strlen(shown));
+	}
+	if (!plain && at)
+		dst[at++] = '\'';
+	if (size)
+		dst[at] = '\0';
 	return dst;
 }
 

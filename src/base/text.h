@@ -28,7 +28,13 @@ uint32_t us_utf8_code(const char *s, size_t len);
  */
 char *us_printable(char *dst, size_t size, const char *src);
 
-/* The same in place. */
+/*
+ * The same as a word for a shell: in quotes if it needs them, and never an option.  Cut
+ * if dst is too small.  Returns dst.
+ */
+char *us_shell_word(char *dst, size_t size, const char *src);
+
+/* The same as us_printable(), in place. */
 char *us_printable_inplace(char *s);
 
 /* Columns that printable text takes on a terminal: East Asian characters take two,

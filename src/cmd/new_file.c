@@ -3,6 +3,7 @@
 #include "cmd/new_file.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -146,6 +147,12 @@ int us_new_file_keep(struct us_new_file *f, struct us_err *e)
 	f->hidden[0] = '\0';
 	f->kept = true;
 	return 0;
+}
+
+void us_tell_written(const char *path)
+{
+	char word[US_STORE_MAX_PATH];
+	printf("wrote %s\n", us_shell_word(word, sizeof(word), path));
 }
 
 static bool is_file(const char *path, struct stat *ret)

@@ -30,6 +30,9 @@ US_MUST_CHECK int us_new_file_keep(struct us_new_file *f, struct us_err *e);
 /* Remove the file unless it was kept or is in place.  Does not close fd. */
 void us_new_file_drop(struct us_new_file *f);
 
+/* Print "wrote FILE" to standard output. */
+void us_tell_written(const char *path);
+
 /* Fail if path is one of these n files; "-" is standard input.  path may be NULL. */
 US_MUST_CHECK int us_new_file_is_none_of(const char *path, const char *const *in,
 					 size_t n, struct us_err *e);

@@ -241,11 +241,13 @@ static int choose_format(struct settings *s)
 /* Names for the command to type next. */
 static void name_files(struct settings *s)
 {
+	char word[sizeof(s->names)];
 	s->report.file = s->names;
 	for (size_t i = 0; i < s->n_in; i++) {
 		if (!strcmp(s->in[i], "-"))
 			s->report.file = NULL;
-		us_append(s->names, sizeof(s->names), "%s%s", i ? " " : "", s->in[i]);
+		us_shell_word(word, sizeof(word), s->in[i]);
+		us_append(s->names, sizeof(s->names), "%s%s", i ? " " : "", word);
 	}
 	if (strlen(s->names) + 1 == sizeof(s->names))
 		s->report.file = "FILE...";

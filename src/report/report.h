@@ -42,8 +42,8 @@ struct us_report_opts {
 	/* html: what tasks wait for, and the profile with processes as roots; NULL:
 	 * none. */
 	const struct us_profile *waits, *owners;
-	/* The recording as the user named it, for the suggested next command; NULL: not
-	 * a file. */
+	/* The recording as a word for a shell, for the suggested next command; NULL:
+	 * not a file. */
 	const char *file;
 };
 

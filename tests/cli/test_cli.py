@@ -469,7 +469,7 @@ class Recording(Cli):
             self.fails(3, "no-such-guest", "record", *out, *guest, cwd=self.dir.name)
             self.fails(3, "none", "count", *out, "--attach", "/none", cwd=self.dir.name)
             self.fails(1, "line 1: has no count", "import", *out, bad, cwd=self.dir.name)
-            self.fails(1, "no recording", "report", *out, "-f", "folded", bad, cwd=self.dir.name)
+            self.fails(1, "bad.txt: read .* no recording.*\\n.*uniscope import .*bad.txt makes", "report", *out, "-f", "folded", bad, cwd=self.dir.name)
         self.fails(1, "no QEMU", "trace", "-o", "x.data", "--", "/none", cwd=self.dir.name)
         self.assertEqual(sorted(os.listdir(self.dir.name)), before)
         for name in before[1:]:
@@ -583,6 +583,20 @@ class Recording(Cli):
             self.assertIn(done.returncode, (0, 1))
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
+
+    def test_names_are_words_for_a_shell(self):
+        odd = self.path("it's \x1b[2J $(x).data")
+        done = run("record", "-d", "0.2", "-o", odd, "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertIn(r"it'\''s ?[2J $(x).data'; next: uniscope report '", done.stdout)
+        done = run("report", odd)
+        self.assertNotIn("\x1b", done.stdout)
+        done = run("record", "-d", "0.2", "-o", "-x y.data", "fake:", cwd=self.dir.name)
+        self.assertIn("next: uniscope report './-x y.data'", done.stdout)
+        done = run("report", "./-x y.data", cwd=self.dir.name)
+        self.assertIn("next: uniscope report -o flame.html './-x y.data'", done.stdout)
+        self.fails(1, "Is a directory\n.*name a recording in it", "report", self.dir.name)
 
     def test_what_follows_is_not_read(self):
         data = self.fake()

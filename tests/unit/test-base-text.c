@@ -37,6 +37,32 @@ static void printable_disarms(void **state)
 	assert_string_equal(us_printable(out, 3, "\xc3\xa9\xc3\xa9"), "\xc3\xa9");
 }
 
+static void words_are_for_a_shell(void **state)
+{
+	(void)state;
+	static const char *const words[][2] = {
+		{ "a/b-1.data", "a/b-1.data" },
+		{ "my file", "'my file'" },
+		{ "it's", "'it'\\''s'" },
+		{ "-o", "./-o" },
+		{ "-a b", "'./-a b'" },
+		{ "", "''" },
+		{ "$(reboot)", "'$(reboot)'" },
+		{ "~", "'~'" },
+		{ "\xc3\xa9", "\xc3\xa9" },
+		{ "a\x1b[2J", "'a?[2J'" },
+		{ "a\xff", "'a?'" },
+	};
+	char out[32];
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_string_equal(us_shell_word(out, sizeof(out), words[i][0]),
+				    words[i][1]);
+	assert_string_equal(us_shell_word(out, 5, "a b c d"), "'a '");
+	assert_string_equal(us_shell_word(out, 5, "it's"), "'it'");
+	assert_string_equal(us_shell_word(out, 4, "abcdef"), "ab");
+	assert_string_equal(us_shell_word(out, 1, "abcdef"), "");
+}
+
 static void json_is_valid(void **state)
 {
 	(void)state;
@@ -99,8 +125,11 @@ static void test_regex_of(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(utf8_lengths),	 cmocka_unit_test(printable_disarms),
-		cmocka_unit_test(json_is_valid), cmocka_unit_test(errors_gain_context),
+		cmocka_unit_test(utf8_lengths),
+		cmocka_unit_test(printable_disarms),
+		cmocka_unit_test(words_are_for_a_shell),
+		cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(errors_gain_context),
 		cmocka_unit_test(test_regex_of),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,11 +395,13 @@ static double slower(const struct us_boot_profile *p,
 int us_boot_profile_print(const struct us_boot_profile *p,
 			  const struct us_boot_summary *timed, struct us_err *e)
 {
+	char file[US_STORE_MAX_PATH];
+	us_shell_word(file, sizeof(file), p->output.path);
 	const struct us_report_opts o = { .sort = US_SORT_SELF,
 					  .colour = isatty(STDOUT_FILENO) &&
 						    !getenv("NO_COLOR"),
 					  .width = us_output_columns(stdout),
-					  .file = p->output.path };
+					  .file = file };
 	const struct us_boot_plan *plan = &p->variant->plan;
 	size_t goal = us_boot_goal(plan);
 	double ms, times = slower(p, timed, &ms);

@@ -6,6 +6,7 @@
 #include "cmd/record/fleet.h"
 #include "cmd/options.h"
 #include "cmd/serving.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -196,6 +197,14 @@ static void serve_on(struct us_fleet *f)
 		us_fleet_wait(f, us_now_ns() + SEARCH_NS, -1);
 }
 
+static void tell_next(unsigned n, const char *dir, const char *path)
+{
+	char words[2][US_STORE_MAX_PATH];
+	printf("%u guest%s recorded in %s; next: uniscope report %s\n", n,
+	       n == 1 ? "" : "s", us_shell_word(words[0], sizeof(words[0]), dir),
+	       us_shell_word(words[1], sizeof(words[1]), path));
+}
+
 /* Print the result; an error if no guest was recorded. */
 static int conclude(const struct crowd *c, struct us_err *e)
 {
@@ -212,8 +221,7 @@ static int conclude(const struct crowd *c, struct us_err *e)
 	if (f->set->json)
 		print_json(f);
 	if (n && !f->set->json)
-		printf("%u guest%s recorded in %s; next: uniscope report %s\n", n,
-		       n == 1 ? "" : "s", c->dir, first->path);
+		tell_next(n, c->dir, first->path);
 	if (n)
 		return 0;
 	int code = failed ? failed->code : -ENOENT;

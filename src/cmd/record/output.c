@@ -3,6 +3,7 @@
 #include "cmd/record/output.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,29 +166,31 @@ static int write_result(struct us_output *o, struct us_err *e)
 
 int us_output_convert(struct us_output *o, bool quiet, struct us_err *e)
 {
+	char word[US_STORE_MAX_PATH];
 	int r = keep_recording(o, e);
 	if (o->is_stdout || r < 0)
 		return r;
+	us_shell_word(word, sizeof(word), o->path);
 	if (!o->format) {
+		bool usual = !strcmp(o->path, DEFAULT_NAME);
 		if (!quiet)
-			printf("wrote %s; next: uniscope report%s%s\n", o->path,
-			       strcmp(o->path, DEFAULT_NAME) ? " " : "",
-			       strcmp(o->path, DEFAULT_NAME) ? o->path : "");
+			printf("wrote %s; next: uniscope report%s%s\n", word,
+			       usual ? "" : " ", usual ? "" : word);
 		return 0;
 	}
 	r = write_result(o, e);
 	if (r < 0) {
 		us_wrap(e, "write %s", o->result);
-		us_hint(e, "the recording is whole: uniscope report %.200s", o->path);
+		us_hint(e, "the recording is whole: uniscope report %.200s", word);
 		return r;
 	}
 	o->converted = true;
 	/* As root without its rights, not in another user's folder. */
 	bool stays = o->file.kept && unlink(o->file.path) < 0 && errno != ENOENT;
+	if (!quiet)
+		us_tell_written(o->result);
 	if (!quiet && stays)
-		printf("wrote %s and %s\n", o->result, o->path);
-	else if (!quiet)
-		printf("wrote %s\n", o->result);
+		us_tell_written(o->path);
 	return 0;
 }
 

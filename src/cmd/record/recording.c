@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,15 +22,21 @@
 
 int us_recording_open(const char *path, int *ret, struct us_err *e)
 {
+	struct stat st;
 	if (!strcmp(path, "-")) {
 		*ret = dup(STDIN_FILENO);
 		return 0;
 	}
 	*ret = open(path, O_RDONLY | O_CLOEXEC);
-	if (*ret >= 0)
+	bool is_folder = *ret >= 0 && fstat(*ret, &st) == 0 && S_ISDIR(st.st_mode);
+	if (*ret >= 0 && !is_folder)
 		return 0;
-	int code = -errno;
+	int code = is_folder ? -EISDIR : -errno;
+	us_closep(ret);
+	*ret = -1;
 	us_fail(e, code, "open %s: %s", path, strerror(-code));
+	if (is_folder)
+		us_hint(e, "name a recording in it; uniscope serve shows all of them");
 	if (code == -ENOENT)
 		us_hint(e, "uniscope record makes a recording");
 	return code;
@@ -85,6 +92,17 @@ static int open_all(const char *const *path, size_t n, struct us_profile_input *
 	return rc;
 }
 
+/* What is no recording may be of another profiler.  Of several, the message already
+ * names it. */
+static void tell_foreign(const char *const *path, size_t n, struct us_err *e)
+{
+	char word[200];
+	if (n == 1)
+		us_wrap(e, "%s", path[0]);
+	us_hint(e, "uniscope import %s makes a recording of perf.data or folded stacks",
+		n == 1 ? us_shell_word(word, sizeof(word), path[0]) : "FILE");
+}
+
 int us_recordings_read(const char *const *path, size_t n,
 		       const struct us_profile_opts *o, struct us_profile **ret,
 		       struct us_err *e)
@@ -100,6 +118,8 @@ int us_recordings_read(const char *const *path, size_t n,
 	int rc = open_all(path, n, in, e);
 	if (rc == 0)
 		rc = us_profile_read_all(in, n, o, ret, e);
+	if (rc == -ENOEXEC)
+		tell_foreign(path, n, e);
 	for (size_t i = 0; i < n; i++)
 		us_closep(&in[i].fd);
 	return rc;
@@ -141,7 +161,7 @@ int us_result_close(struct us_result *o, int r, struct us_err *e)
 	if (o->f)
 		r = close_file(o, r, e);
 	if (r == 0 && !o->quiet)
-		printf("wrote %s\n", o->path);
+		us_tell_written(o->path);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/job_stop.h"
 #include "base/vec.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -528,6 +529,14 @@ static int start(struct top *t, struct us_err *e)
 		      : us_fleet_target(&t->fleet, s->argc ? s->argv[0] : NULL, &m, e);
 }
 
+static void tell_next(const struct us_record_settings *r)
+{
+	char word[US_STORE_MAX_PATH];
+	us_shell_word(word, sizeof(word), r->out);
+	printf("wrote %s; next: uniscope report%s%s\n", word, r->all ? "" : " ",
+	       r->all ? "" : word);
+}
+
 int us_top_watch(const struct us_top_settings *s, struct us_err *e)
 {
 	const struct us_record_settings *r = &s->record;
@@ -555,8 +564,7 @@ int us_top_watch(const struct us_top_settings *s, struct us_err *e)
 		rc = t.code;
 	}
 	if (rc == 0 && r->out && !r->json && isatty(STDOUT_FILENO))
-		printf("wrote %s; next: uniscope report%s%s\n", r->out,
-		       r->all ? "" : " ", r->all ? "" : r->out);
+		tell_next(r);
 	top_fini(&t);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include "cmd/trace/plugin_run.h"
 #include "report/report.h"
 #include "trace/counts_read.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -173,6 +174,8 @@ static int write_recording(struct counting *n, struct us_err *e)
 /* Show a table at once unless another format was asked for. */
 static int show(struct counting *n, struct us_err *e)
 {
+	char file[US_STORE_MAX_PATH];
+	us_shell_word(file, sizeof(file), n->output.path);
 	struct us_profile_opts all = { .raw_names = n->set->raw_names,
 				       .dirs = n->set->symbols.dirs };
 	struct us_report_opts plain = { .sort = US_SORT_SELF,
@@ -181,7 +184,7 @@ static int show(struct counting *n, struct us_err *e)
 						  !getenv("NO_COLOR"),
 					.width = us_output_columns(stdout),
 					.full_paths = n->set->full_paths,
-					.file = n->output.path };
+					.file = file };
 	struct us_profile *p = NULL;
 	if (n->output.format || n->output.is_stdout)
 		return us_output_convert(&n->output, false, e);

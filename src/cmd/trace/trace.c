@@ -13,6 +13,7 @@
 #include "trace/events_read.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -307,7 +308,8 @@ static void tell_start(const struct tracing *t)
 
 static void tell_end(const struct tracing *t)
 {
-	const char *path = t->output.path;
+	char path[US_STORE_MAX_PATH];
+	us_shell_word(path, sizeof(path), t->output.path);
 	fprintf(stderr, "uniscope: %" PRIu64 " events", t->file.n_event);
 	if (t->file.n_lost)
 		fprintf(stderr, ", %" PRIu64 " lost", t->file.n_lost);
