@@ -34,6 +34,7 @@ struct settings {
 	struct us_symbol_files symbols;
 	double fail_above; /* points; below 0: never */
 	enum form form;
+	bool form_given;
 };
 
 static bool add_file(struct settings *s, unsigned side, const char *path)
@@ -58,6 +59,7 @@ static bool set_by(struct settings *s, const char *value)
 
 static bool set_form(struct settings *s, const char *value)
 {
+	s->form_given = true;
 	static const char *const names[] = {
 		[TEXT] = "text", [JSON] = "json", [HTML] = "html"
 	};
@@ -95,8 +97,7 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_FAIL:
 		return us_parse_double("--fail-above", value, 0, 100, &s->fail_above);
 	case OPT_JSON:
-		s->form = JSON;
-		return true;
+		return set_form(s, "json");
 	case 'f':
 		return set_form(s, value);
 	case OPT_BEFORE:
@@ -145,6 +146,24 @@ static int check_files(struct settings *s, const struct us_options *o)
 	return US_EXIT_OK;
 }
 
+/* By the suffix; a name without one has text. */
+static int choose_form(struct settings *s)
+{
+	const char *slash = s->out ? strrchr(s->out, '/') : NULL;
+	const char *name = slash ? slash + 1 : s->out;
+	if (has_suffix(s->out, ".json"))
+		s->form = JSON;
+	else if (has_suffix(s->out, ".html"))
+		s->form = HTML;
+	else if (name && strchr(name, '.') && !has_suffix(name, ".txt") &&
+		 strncmp(s->out, "/dev/", 5) != 0)
+		return us_usage(&us_cmd_diff,
+				"-o %s: the suffix names no format: .txt, .html and "
+				".json do, or --format",
+				s->out);
+	return US_EXIT_OK;
+}
+
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
 	struct us_options o = { .cmd = &us_cmd_diff,
@@ -157,10 +176,8 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	us_recording_symbols(&s->symbols, &s->profile);
 	s->profile.processes = us_recording_of_owners(&s->profile);
 	*ret_exit = check_files(s, &o);
-	if (s->form == TEXT && has_suffix(s->out, ".json"))
-		s->form = JSON;
-	if (s->form == TEXT && has_suffix(s->out, ".html"))
-		s->form = HTML;
+	if (*ret_exit == US_EXIT_OK && !s->form_given)
+		*ret_exit = choose_form(s);
 	return *ret_exit == US_EXIT_OK;
 }
 

@@ -198,6 +198,23 @@ static int check_waits(const struct settings *s)
 	return US_EXIT_OK;
 }
 
+/* What the tree alone has, and what it has not. */
+static int check_tree(const struct settings *s)
+{
+	const struct us_report_opts *o = &s->report;
+	bool tree = !strcmp(s->format->name, "tree");
+	if (!tree && (o->around || o->bottom_up))
+		return us_usage(&us_cmd_report, "%s is a tree: not with --format %s",
+				o->around ? "--callers" : "--bottom-up",
+				s->format->name);
+	if (tree && (o->limit || o->sort != US_SORT_SELF))
+		return us_usage(&us_cmd_report,
+				"%s: the tree has the heaviest branches first; "
+				"--percent-limit leaves out the light ones",
+				o->limit ? "--limit" : "--sort");
+	return US_EXIT_OK;
+}
+
 static int choose_format(struct settings *s)
 {
 	if (!s->format && s->out && strcmp(s->out, "-")) {
@@ -221,6 +238,8 @@ static int choose_format(struct settings *s)
 			"%s is binary and cannot go to a terminal: name a file with -o",
 			s->format->name);
 	int code = choose_groups(s);
+	if (code == US_EXIT_OK)
+		code = check_tree(s);
 	if (code != US_EXIT_OK)
 		return code;
 	s->profile.processes = of_processes(s);

@@ -31,6 +31,7 @@ struct us_trace_format {
 	const char *suffix;  /* of a file: ".csv" */
 	const char *also;    /* another suffix; NULL: none */
 	bool is_folder;	     /* it writes a folder, not a file */
+	bool binary;	     /* it is not for a terminal */
 	bool of_calls;	     /* it shows only system calls */
 	const char *summary; /* one line for --help */
 	/* begin may set state, and end frees it; either may be NULL.  -ENOMEM.  Errors
@@ -60,7 +61,8 @@ struct us_trace_report_result {
 	uint64_t n_event, n_function;
 	/* System calls; those whose number is unknown. */
 	uint64_t n_call, n_call_unknown;
-	bool cut; /* the recording has no end */
+	bool cut;	  /* the recording has no end */
+	bool none_passes; /* opts.filter and opts.hide leave no name */
 };
 
 /* Where names and times come from. */

@@ -401,6 +401,7 @@ const struct us_trace_format us_trace_format_perfetto = {
 	.name = "perfetto",
 	.suffix = ".pftrace",
 	.also = ".perfetto-trace",
+	.binary = true,
 	.summary =
 		"Perfetto's own, smaller than chrome: ui.perfetto.dev, trace_processor",
 	.begin = begin,

@@ -54,6 +54,7 @@ struct us_trace_printer {
 	struct us_symbols *symbols;
 	regex_t filter, hide;
 	bool has_filter, has_hide, begun;
+	bool passed; /* some name passed the filters */
 	struct {
 		char **v;
 		size_t n, cap;
@@ -64,10 +65,12 @@ struct us_trace_printer {
 	} shown;
 };
 
-static bool is_shown(const struct us_trace_printer *p, const char *name)
+static bool is_shown(struct us_trace_printer *p, const char *name)
 {
-	return (!p->has_filter || !regexec(&p->filter, name, 0, NULL, 0)) &&
-	       (!p->has_hide || regexec(&p->hide, name, 0, NULL, 0));
+	bool shown = (!p->has_filter || !regexec(&p->filter, name, 0, NULL, 0)) &&
+		     (!p->has_hide || regexec(&p->hide, name, 0, NULL, 0));
+	p->passed |= shown;
+	return shown;
 }
 
 static bool is_call_shown(void *printer, const struct us_syscall *c)
@@ -291,6 +294,7 @@ int us_trace_report(int fd, const struct us_profile *p,
 	if (rc)
 		return rc;
 	rc = read_all(printer, fd, ret, e);
+	ret->none_passes = !printer->passed;
 	us_trace_printer_free(printer);
 	if (!rc && !ret->n_event) {
 		us_fail(e, -ENODATA, "replay: the recording has no trace");

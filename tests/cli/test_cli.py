@@ -247,6 +247,19 @@ class Usage(Cli):
                    "-o", self.path("x"), "/dev/null")
         self.fails(2, "one recording only", "report", "--waits", "a", "b")
         self.fails(2, "no such format", "report", "--format", "papyrus")
+        self.fails(2, "names no format: .txt, .html and .json", "diff", "-o", "x.svg", "a", "b")
+        self.fails(2, "--limit: the tree has", "report", "--tree", "--limit", "3")
+        self.fails(2, "--sort: the tree has", "report", "--tree", "--sort", "name")
+        self.fails(2, "--callers is a tree: not with --format folded", "report", "--callers", "f",
+                   "-f", "folded")
+        self.fails(2, "--bottom-up is a tree", "report", "--bottom-up", "--json")
+        primary, secondary = os.openpty()
+        done = subprocess.run([PROGRAM, "replay", "--format", "perfetto", "x.data"], stdout=secondary,
+                              stderr=subprocess.PIPE, text=True, timeout=300)
+        os.close(primary)
+        os.close(secondary)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("perfetto is binary and cannot go to a terminal", done.stderr)
         self.fails(2, "names no picture", "boot", "-o", "x.pdf", "--", "true")
         self.fails(1, "none.json: No such file", "boot", "--compare", "/none.json")
         for command in (("record", "-d"), ("top", "-d"), ("count", "-d"), ("trace", "-d"),
@@ -486,7 +499,7 @@ class Recording(Cli):
         self.fails(1, is_read, "import", "-o", text, text)
         self.fails(1, is_read, "import", "-o", self.path("y.html"), text)
         self.fails(1, is_read, "report", "-f", "folded", "-o", data, data)
-        self.fails(1, is_read, "diff", "-o", data, data, self.path("x.folded.data"))
+        self.fails(1, is_read, "diff", "-f", "text", "-o", data, data, self.path("x.folded.data"))
         self.fails(1, is_read, "replay", "--format", "csv", "-o", data, data)
         with open(data) as f:
             self.fails(1, is_read, "report", "-f", "folded", "-o", data, "-", stdin=f)

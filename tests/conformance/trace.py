@@ -94,6 +94,8 @@ def is_nested(args, qemu):
                  before=["-f", "^(work|by_1|by_2|hot|tail1|tail2|deep)$"]) as t:
         truth = t.counts()
         t.end()
+        said = t.us.run("replay", "-f", "nothing_like_it", t.out).stderr
+        check("no function of the trace matches -f nothing_like_it" in said, said)
         open_, n = [], collections.Counter()
         for line in t.replay("graph").splitlines():
             told = LINE.match(line)

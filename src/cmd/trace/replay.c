@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -92,6 +93,12 @@ static int choose_format(struct settings *s)
 				"--format",
 				s->out);
 	}
+	if (s->trace.format && s->trace.format->binary &&
+	    (!s->out || !strcmp(s->out, "-")) && isatty(STDOUT_FILENO))
+		return us_usage(
+			&us_cmd_replay,
+			"%s is binary and cannot go to a terminal: name a file with -o",
+			s->trace.format->name);
 	if (s->trace.format && s->trace.format->is_folder &&
 	    (!s->out || !strcmp(s->out, "-")))
 		return us_usage(&us_cmd_replay, "%s is a folder: name it with -o",
@@ -171,8 +178,22 @@ static int open_twice(const struct settings *s, struct us_profile **ret, int *re
 	return r;
 }
 
-static void tell(const struct us_profile *p, const struct us_trace_report_result *t)
+static void tell_none(const struct us_trace_report_opts *o)
 {
+	char safe[512];
+	if (o->filter)
+		fprintf(stderr, "uniscope: no function of the trace matches -f %s%s\n",
+			us_printable(safe, sizeof(safe), o->filter),
+			o->hide ? " and is left by --notrace" : "");
+	else
+		fputs("uniscope: --notrace leaves no function of the trace\n", stderr);
+}
+
+static void tell(const struct us_profile *p, const struct us_trace_report_opts *o,
+		 const struct us_trace_report_result *t)
+{
+	if (t->none_passes && (o->filter || o->hide))
+		tell_none(o);
 	const char *caution = us_profile_fact(p, "caution");
 	if (caution)
 		fprintf(stderr, "uniscope: %s\n", caution);
@@ -214,7 +235,7 @@ static int run(struct settings *s, struct us_err *e)
 	if (is_new)
 		us_new_file_give_back_folder(folder);
 	if (r == 0)
-		tell(p, &result);
+		tell(p, &s->trace, &result);
 	return us_result_close(&out, r, e);
 }
 
