@@ -233,7 +233,7 @@ static void warn_of(const char *file, const struct us_profile *p)
 /* Where the form has no place for warnings. */
 static void warn(const struct settings *s, const struct us_diff *d)
 {
-	for (unsigned side = 0; s->form != TEXT && side < 2; side++)
+	for (unsigned side = 0; s->form == HTML && side < 2; side++)
 		for (size_t i = 0; i < d->side[side]->n; i++)
 			warn_of(s->file[side][i], d->side[side]->v[i]);
 }

@@ -40,6 +40,24 @@ static void write_row(struct us_json *j, const struct us_compare_row *r)
 	us_json_end(j);
 }
 
+/* Each behind the side and the number of its recording. */
+static void write_warnings(struct us_json *j, const struct us_diff *d)
+{
+	char text[1024];
+	us_json_array(j, "warnings");
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < d->side[side]->n; i++) {
+			const struct us_profile *p = d->side[side]->v[i];
+			for (size_t k = 0; k < us_profile_n_warning(p); k++) {
+				snprintf(text, sizeof(text), "%s %zu: %s",
+					 side ? "after" : "before", i + 1,
+					 us_profile_warning(p, k));
+				us_json_str(j, NULL, text);
+			}
+		}
+	us_json_end(j);
+}
+
 int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e)
 {
 	static const char *const by[] = { [US_COMPARE_SHARE] = "share",
@@ -59,6 +77,7 @@ int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e)
 	us_json_str(&j, "says", us_diff_sentence(d, text, sizeof(text)));
 	write_side(&j, "before", d->side[0]);
 	write_side(&j, "after", d->side[1]);
+	write_warnings(&j, d);
 	us_json_array(&j, "functions");
 	for (size_t i = 0; i < d->result->n; i++)
 		write_row(&j, &d->result->row[i]);

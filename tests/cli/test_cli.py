@@ -583,7 +583,9 @@ class Recording(Cli):
             self.assertRegex(done.stderr, cut)
         for args in (("report", "--tree", out), ("report", "--exits", out), ("diff", out, out)):
             self.assertRegex(run(*args).stdout, "# " + cut)
-        self.assertRegex(run("diff", "--json", out, out).stderr, "killed.data: " + cut)
+        told = json.loads(run("diff", "--json", out, out).stdout)
+        self.assertRegex("\n".join(told["warnings"]), "before 1: .*(cut|end)")
+        self.assertRegex(run("diff", "-o", self.path("x.html"), out, out).stderr, "killed.data: " + cut)
 
     def test_cut_anywhere(self):
         data = open(self.fake(), "rb").read()
