@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "symbol/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -80,7 +81,7 @@ static int find_arcs(struct graph *g)
 
 static void print_name(FILE *out, const char *key, const char *name)
 {
-	char safe[1024];
+	char safe[US_DEMANGLED_MAX];
 	fprintf(out, "%s=%s\n", key, us_printable(safe, sizeof(safe), name));
 }
 

@@ -2,11 +2,12 @@
 /*
  * folded.c: one line for each stack, "outermost;...;innermost COUNT", for flame graph
  * tools (B. Gregg, FlameGraph).  Idle samples are left out.  In names, ';' becomes ':',
- * a space '_', a control character '?'.
+ * a control character '?'.  The count is behind the last space.
  */
 #include "report/report.h"
 
 #include "base/text.h"
+#include "symbol/demangle.h"
 
 #include <inttypes.h>
 
@@ -14,10 +15,10 @@
 
 static void print_name(FILE *out, const char *name)
 {
-	char safe[1024];
+	char safe[US_DEMANGLED_MAX];
 	us_printable(safe, sizeof(safe), name);
 	for (char *c = safe; *c; c++)
-		fputc(*c == ';' ? ':' : *c == ' ' ? '_' : *c, out);
+		fputc(*c == ';' ? ':' : *c, out);
 }
 
 static int write_folded(const struct us_profile *p, const struct us_report_opts *o,

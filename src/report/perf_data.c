@@ -230,6 +230,8 @@ static void put_processes(struct perf_data *x)
 		for (size_t k = 0; k < x->n_lane; k++)
 			if (x->lane[k].recording == i)
 				put_comm(x, pid, pid + 1 + x->lane[k].vcpu, guest);
+		if (!x->n_lane) /* of counts */
+			put_comm(x, pid, pid + 1, guest);
 		for (size_t k = 0; k < x->n_module; k++)
 			if (is_mapped(x, &x->module[k], i))
 				put_image(x, pid, &x->module[k].m);

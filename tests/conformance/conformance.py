@@ -517,11 +517,11 @@ class Suite:
         stacks = []
         for line in folded.splitlines():
             path, _, n = line.rpartition(" ")
-            guest, exit_, host = path.partition("[vm_exit:")
+            guest, exit_, host = path.partition("[vm exit:")
             where, _, frames = host.partition("]")
             check(not exit_ or not guest or guest.startswith("start_vcpu;"), line)
             if frames:
-                stacks.append((where.rsplit(",_", 1)[-1], frames[1:].split(";"), int(n)))
+                stacks.append((where.strip().rsplit(", ", 1)[-1], frames[1:].split(";"), int(n)))
         return stacks
 
     def host(self):
@@ -530,7 +530,7 @@ class Suite:
         def look(t, stats):
             stacks, outermost = self.host_stacks(), {}
             for where, frames, n in stacks:
-                if where == "in_the_VMM":
+                if where == "in the VMM":
                     outermost[frames[0]] = outermost.get(frames[0], 0) + n
             for place in sorted({where for where, _, _ in stacks}):
                 frames, n = max(((f, n) for w, f, n in stacks if w == place),

@@ -107,13 +107,13 @@ static void the_host_is_called_by_the_guest(void **state)
 	char *text = report(fd, "folded", (struct us_profile_opts){ .host = true },
 			    &warned);
 	assert_false(warned);
-	must_have(text, AT_MAIN ";0x2000-0x203f;[vm_exit:_port_I/O,_in_the_VMM];"
+	must_have(text, AT_MAIN ";0x2000-0x203f;[vm exit: port I/O, in the VMM];"
 				"run;run 40\n");
-	must_have(text, AT_MAIN ";0x2000-0x203f;[vm_exit:_port_I/O,_in_the_VMM];"
+	must_have(text, AT_MAIN ";0x2000-0x203f;[vm exit: port I/O, in the VMM];"
 				"run;ioctl;poll 40\n");
-	must_have(text, "\n[vm_exit:_port_I/O,_in_the_VMM];ioctl;"
+	must_have(text, "\n[vm exit: port I/O, in the VMM];ioctl;"
 			"0xffffffff91000200-0xffffffff9100023f 40\n");
-	must_have(text, AT_MAIN ";0x2000-0x203f;[vm_exit] 40\n");
+	must_have(text, AT_MAIN ";0x2000-0x203f;[vm exit] 40\n");
 	must_have(text, AT_MAIN ";0x1fc0-0x1fff;0x3000-0x303f 40\n");
 	free(text);
 	close(fd);

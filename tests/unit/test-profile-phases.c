@@ -98,7 +98,7 @@ static void samples_are_of_their_time(void **state)
 	assert_string_equal(text, "[firmware];0x17c0-0x17ff;0x1000-0x103f 6\n"
 				  "[kernel];0x37c0-0x37ff;0x3000-0x303f 2\n"
 				  "[kernel];0x37c0-0x37ff;0x1000-0x103f 1\n"
-				  "[kernel];[no_stack] 1\n");
+				  "[kernel];[no stack] 1\n");
 	free(text);
 	assert_int_equal(us_profile_summary(p)->running, 10);
 	for (size_t i = 0; i < us_profile_n_warning(p); i++)
