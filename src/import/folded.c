@@ -126,7 +126,15 @@ static int bad(size_t number, const char *what, struct us_err *e)
 	return -EBADMSG;
 }
 
-/* The number after the last blank; false: none, or too large. */
+/* Where the digits begin that end before `end`. */
+static size_t digits_before(const uint8_t *line, size_t end)
+{
+	while (end && line[end - 1] >= '0' && line[end - 1] <= '9')
+		end--;
+	return end;
+}
+
+/* The number after the last blank, rounded; false: none, or too large. */
 static bool count_of(const uint8_t *line, size_t *n, uint64_t *ret)
 {
 	size_t end = *n, at;
@@ -134,14 +142,21 @@ static bool count_of(const uint8_t *line, size_t *n, uint64_t *ret)
 	while (end &&
 	       (line[end - 1] == ' ' || line[end - 1] == '\r' || line[end - 1] == '\t'))
 		end--;
-	for (at = end; at && line[at - 1] >= '0' && line[at - 1] <= '9';)
-		at--;
-	if (at == end || !at || (line[at - 1] != ' ' && line[at - 1] != '\t'))
+	at = digits_before(line, end);
+	size_t whole = end;
+	if (at && line[at - 1] == '.') {
+		whole = at - 1;
+		at = digits_before(line, whole);
+	}
+	if (at == whole || !at || (line[at - 1] != ' ' && line[at - 1] != '\t'))
 		return false;
-	for (size_t i = at; i < end; i++)
+	for (size_t i = at; i < whole; i++)
 		if (__builtin_mul_overflow(*ret, 10, ret) ||
 		    __builtin_add_overflow(*ret, (uint64_t)(line[i] - '0'), ret))
 			return false;
+	bool up = whole + 1 < end && line[whole + 1] >= '5';
+	if (__builtin_add_overflow(*ret, (uint64_t)up, ret))
+		return false;
 	while (at && (line[at - 1] == ' ' || line[at - 1] == '\t'))
 		at--;
 	*n = at;

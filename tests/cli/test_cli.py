@@ -599,6 +599,22 @@ class Recording(Cli):
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
 
+    def test_folded_stacks(self):
+        long_ = "f" + "o" * 1000
+        lines = ("main;a b c 3.4", "main;d 2.5", f"main;{long_} 7.", "main;e 0.2", "main;e 0.9")
+        with open(self.path("in.folded"), "w") as f:
+            f.write("\n".join(lines) + "\n")
+        out = self.path("out.folded")
+        done = run("import", "-o", out, self.path("in.folded"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out) as f:
+            self.assertEqual(sorted(f.read().splitlines()), sorted(
+                ["main;a b c 3", "main;d 3", f"main;{long_} 7", "main;e 1"]))
+        for count in (".5", "1.5.2", "1e3", "-1", "x.5"):
+            with open(self.path("bad.folded"), "w") as f:
+                f.write(f"main;a {count}\n")
+            self.fails(1, "line 1: has no count", "import", "-o", out, self.path("bad.folded"))
+
     def test_names_are_words_for_a_shell(self):
         odd = self.path("it's \x1b[2J $(x).data")
         done = run("record", "-d", "0.2", "-o", odd, "fake:")
