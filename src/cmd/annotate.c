@@ -36,7 +36,7 @@ struct settings {
 
 static bool set_color(struct settings *s, const char *value)
 {
-	bool tty = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	bool tty = us_output_colour(stdout);
 	s->report.colour = !strcmp(value, "always") || (!strcmp(value, "auto") && tty);
 	if (s->report.colour || !strcmp(value, "never") || !strcmp(value, "auto"))
 		return true;

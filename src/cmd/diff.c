@@ -245,7 +245,7 @@ static int show(const struct settings *s, const struct us_diff *d, struct us_err
 	int r = us_result_open(&out, s->out, e);
 	if (r < 0)
 		return r;
-	o.colour = isatty(fileno(out.f)) && !getenv("NO_COLOR");
+	o.colour = us_output_colour(out.f);
 	o.width = us_output_columns(out.f);
 	switch (s->form) {
 	case JSON:

@@ -350,7 +350,7 @@ static int run(struct settings *s, struct us_err *e)
 		r = us_result_open(&out, s->out, e);
 	if (r < 0)
 		return r;
-	s->report.colour = isatty(fileno(out.f)) && !getenv("NO_COLOR");
+	s->report.colour = us_output_colour(out.f);
 	s->report.width = us_output_columns(out.f);
 	r = us_report(p, s->format, &s->report, out.f, e);
 	if (r == 0 && !s->format->warns)

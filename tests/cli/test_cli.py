@@ -599,6 +599,21 @@ class Recording(Cli):
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
 
+    def test_colours(self):
+        data = self.fake()
+        for change, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True),
+                                 ({"TERM": "dumb"}, False)):
+            env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+            env.update({"TERM": "xterm", **change})
+            primary, secondary = os.openpty()
+            done = subprocess.run([PROGRAM, "report", "--limit", "1", data], stdout=secondary,
+                                  stderr=subprocess.PIPE, env=env, timeout=300)
+            os.close(secondary)
+            told = os.read(primary, 65536)
+            os.close(primary)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(b"\x1b[" in told, coloured, (change, told))
+
     def test_folded_stacks(self):
         long_ = "f" + "o" * 1000
         lines = ("main;a b c 3.4", "main;d 2.5", f"main;{long_} 7.", "main;e 0.2", "main;e 0.9")

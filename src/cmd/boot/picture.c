@@ -75,6 +75,5 @@ void us_boot_bar_of_phases(struct us_bar *ret, const struct us_boot_side *s)
 
 void us_boot_print_bars(const struct us_bars *b)
 {
-	us_bars_text(stdout, b, us_output_columns(stdout),
-		     isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+	us_bars_text(stdout, b, us_output_columns(stdout), us_output_colour(stdout));
 }

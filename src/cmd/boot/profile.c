@@ -398,8 +398,7 @@ int us_boot_profile_print(const struct us_boot_profile *p,
 	char file[US_STORE_MAX_PATH];
 	us_shell_word(file, sizeof(file), p->output.path);
 	const struct us_report_opts o = { .sort = US_SORT_SELF,
-					  .colour = isatty(STDOUT_FILENO) &&
-						    !getenv("NO_COLOR"),
+					  .colour = us_output_colour(stdout),
 					  .width = us_output_columns(stdout),
 					  .file = file };
 	const struct us_boot_plan *plan = &p->variant->plan;

@@ -76,6 +76,13 @@ int us_output_keep(struct us_output *o, struct us_err *e)
 	return r == 0 && o->format ? us_new_file_keep(&o->result_file, e) : r;
 }
 
+bool us_output_colour(FILE *out)
+{
+	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+	return isatty(fileno(out)) && !(none && *none) &&
+	       !(term && !strcmp(term, "dumb"));
+}
+
 /* On a disk if possible: the file grows for as long as somebody watches. */
 int us_output_temporary(struct us_output *o, struct us_err *e)
 {

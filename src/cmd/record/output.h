@@ -50,5 +50,8 @@ void us_output_close(struct us_output *o);
 
 /* Columns of tables for people: US_REPORT_COLUMNS, or less on a narrower terminal. */
 unsigned us_output_columns(FILE *out);
+/* Is it a terminal with colours?  Not if TERM is "dumb", or NO_COLOR is set and not
+ * empty (https://no-color.org). */
+bool us_output_colour(FILE *out);
 
 #endif

@@ -180,8 +180,7 @@ static int show(struct counting *n, struct us_err *e)
 				       .dirs = n->set->symbols.dirs };
 	struct us_report_opts plain = { .sort = US_SORT_SELF,
 					.limit = ROWS,
-					.colour = isatty(STDOUT_FILENO) &&
-						  !getenv("NO_COLOR"),
+					.colour = us_output_colour(stdout),
 					.width = us_output_columns(stdout),
 					.full_paths = n->set->full_paths,
 					.file = file };
