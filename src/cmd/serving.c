@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,11 +39,41 @@ int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
 	return us_serve_open(&with, &s->serve, e);
 }
 
+/* rest: from the port on. */
+static void print_url(const struct ifaddrs *a, const char *rest, FILE *out)
+{
+	char text[INET_ADDRSTRLEN];
+	const struct sockaddr_in *v4 = (const void *)a->ifa_addr;
+	if (v4 && v4->sin_family == AF_INET &&
+	    inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text)))
+		fprintf(out, "http://%s%s\n", text, rest);
+}
+
+/* No browser takes 0.0.0.0 or [::], which stand for all addresses of this machine. */
+static void tell_urls(const char *url, FILE *out)
+{
+	static const char *const any[] = { "http://0.0.0.0:", "http://[::]:" };
+	struct ifaddrs *all = NULL;
+	const char *rest = NULL;
+	for (size_t i = 0; i < 2; i++)
+		if (!strncmp(url, any[i], strlen(any[i])))
+			rest = url + strlen(any[i]) - 1;
+	if (rest && getifaddrs(&all) == 0) {
+		for (const struct ifaddrs *a = all; a; a = a->ifa_next)
+			print_url(a, rest, out);
+		freeifaddrs(all);
+	} else {
+		fprintf(out, "%s\n", url);
+	}
+}
+
 static void tell(const struct us_serving *s, FILE *out)
 {
+	const char *url = us_serve_url(s->serve);
+	const char *here = strncmp(url, "http://[::1]", 12) ? "127.0.0.1" : "[::1]";
 	char host[65] = "HOST", shown[64];
 	unsigned port = us_serve_port(s->serve);
-	fprintf(out, "%s\n", us_serve_url(s->serve));
+	tell_urls(url, out);
 	if (!us_serve_is_loopback(s->serve)) {
 		fputs("uniscope: anyone who reaches this address and knows the token "
 		      "can see everything, and nothing is encrypted\n",
@@ -48,9 +81,9 @@ static void tell(const struct us_serving *s, FILE *out)
 	} else if (s->no_open || !us_browser_is_there()) {
 		gethostname(host, sizeof(host) - 1);
 		fprintf(out,
-			"from another machine: ssh -L %u:127.0.0.1:%u %s, and the same "
+			"from another machine: ssh -L %u:%s:%u %s, and the same "
 			"URL there\n",
-			port, port, us_printable(shown, sizeof(shown), host));
+			port, here, port, us_printable(shown, sizeof(shown), host));
 	}
 	fputs("Ctrl-C ends it\n", out);
 	fflush(out);

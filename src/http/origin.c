@@ -29,6 +29,14 @@ bool us_http_host_is_ours(const char *host)
 	return !strcasecmp(name, "localhost") || inet_pton(AF_INET, name, address) == 1;
 }
 
+bool us_http_host_is_named(const char *host, const char *name)
+{
+	size_t n = host ? strcspn(host, ":") : 0;
+	if (!n || strlen(name) != n || strncasecmp(host, name, n) != 0)
+		return false;
+	return !host[n] || !host[n + 1 + strspn(host + n + 1, "0123456789")];
+}
+
 bool us_http_origin_is_ours(const char *host, const char *origin,
 			    const char *sec_fetch_site)
 {

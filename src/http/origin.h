@@ -16,6 +16,9 @@
 /* Is the Host field an address or localhost, which no DNS server can assign to others?
  * NULL: there is no field; browsers always send one. */
 bool us_http_host_is_ours(const char *host);
+/* Is the Host field this name, of this machine?  A DNS server can assign it to others:
+ * only with a token is that harmless. */
+bool us_http_host_is_named(const char *host, const char *name);
 /* May a sender with these fields change something?  NULL: no such field. */
 bool us_http_origin_is_ours(const char *host, const char *origin,
 			    const char *sec_fetch_site);

@@ -346,13 +346,20 @@ static enum MHD_Result lead_to_token(struct us_http *h, struct MHD_Connection *c
 	return ok;
 }
 
+static bool is_own_name(const struct us_http *h, const char *host)
+{
+	char own[65] = "";
+	return h->o.token && gethostname(own, sizeof(own) - 1) == 0 &&
+	       us_http_host_is_named(host, own);
+}
+
 /* The request's header has arrived. */
 static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 			     const char *path, unsigned method, void **call)
 {
 	const struct us_http_route *route = route_of(h, path);
 	const char *host = field(c, "Host");
-	if (!us_http_host_is_ours(host))
+	if (!us_http_host_is_ours(host) && !is_own_name(h, host))
 		return refuse(h, c, 403,
 			      "the Host of a request must be an address or localhost");
 	if (method == US_HTTP_GET && is_opening(h, c, path))

@@ -149,12 +149,26 @@ static void senders(void **state)
 	assert_true(us_http_sender_is_ours(&s));
 }
 
+static void own_names(void **state)
+{
+	(void)state;
+	assert_true(us_http_host_is_named("web-1", "web-1"));
+	assert_true(us_http_host_is_named("WEB-1:9970", "web-1"));
+	static const char *const bad[] = { "",		 "web",	      "web-12",
+					   "web-1.evil", "web-1:80x", "web-1:80:1",
+					   ":80",	 "evil" };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(us_http_host_is_named(bad[i], "web-1"));
+	assert_false(us_http_host_is_named(NULL, "web-1"));
+	assert_false(us_http_host_is_named("", ""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses), cmocka_unit_test(loopback_is_known),
-		cmocka_unit_test(hosts),     cmocka_unit_test(origins),
-		cmocka_unit_test(senders),
+		cmocka_unit_test(own_names),	     cmocka_unit_test(addresses),
+		cmocka_unit_test(loopback_is_known), cmocka_unit_test(hosts),
+		cmocka_unit_test(origins),	     cmocka_unit_test(senders),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
