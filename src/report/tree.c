@@ -15,7 +15,8 @@
 
 #define NUMBERS	   30 /* columns of the numbers */
 #define MAX_INDENT 40 /* deeper levels are shown as a number */
-#define LEAST_NAME 24
+#define LEAST_NAME 12
+#define DEPTH	   5 /* columns of that number */
 #define BOLD	   "\033[1m"
 #define DIM	   "\033[2m"
 #define RESET	   "\033[0m"
@@ -34,12 +35,20 @@ static double share(const struct us_profile *p, uint64_t weight)
 	return all ? 100.0 * (double)weight / (double)all : 0;
 }
 
+/* A narrow terminal has room for fewer levels. */
+static unsigned most_indent(size_t all)
+{
+	size_t used = NUMBERS + DEPTH + LEAST_NAME;
+	size_t most = all > used ? all - used : 0;
+	return most < MAX_INDENT ? (unsigned)most : MAX_INDENT;
+}
+
 static void print_row(const struct tree *t, const struct us_branch *b, unsigned depth,
 		      bool with_self)
 {
 	char name[US_CELL_SIZE], number[16] = "", self[16] = "";
-	unsigned indent = depth < MAX_INDENT ? depth : MAX_INDENT;
 	size_t all = us_report_columns(t->o), left = LEAST_NAME;
+	unsigned most = most_indent(all), indent = depth < most ? depth : most;
 	if (depth > indent)
 		snprintf(number, sizeof(number), "[%u] ", depth);
 	if (with_self)
@@ -78,9 +87,12 @@ static void print_branches(struct tree *t, const struct us_branches *b, bool wit
 
 static void print_title(const struct tree *t, const char *what, bool with_self)
 {
-	fprintf(t->out, "\n%s%7s %8s %10s   %s%s\n", t->o->colour ? BOLD : "",
-		"total %", with_self ? "self %" : "", us_profile_unit(t->p), what,
-		t->o->colour ? RESET : "");
+	size_t all = us_report_columns(t->o), n = strlen(what);
+	if (NUMBERS + n > all)
+		n = strcspn(what, ",");
+	fprintf(t->out, "\n%s%7s %8s %10s   %.*s%s\n", t->o->colour ? BOLD : "",
+		"total %", with_self ? "self %" : "", us_profile_unit(t->p), (int)n,
+		what, t->o->colour ? RESET : "");
 }
 
 static int print_around(struct tree *t, struct us_err *e)

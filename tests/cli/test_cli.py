@@ -5,6 +5,7 @@
 usage: test_cli.py PROGRAM SOURCE-DIR [CLASS...]: those of these classes, or all
 """
 import ctypes
+import fcntl
 import json
 import os
 import re
@@ -12,9 +13,11 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -598,6 +601,26 @@ class Recording(Cli):
             self.assertIn(done.returncode, (0, 1))
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
+
+    def test_a_tree_fits_a_narrow_terminal(self):
+        data = self.fake()
+        for width in (50, 60, 80):
+            primary, secondary = os.openpty()
+            fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+            p = subprocess.Popen([PROGRAM, "report", "--tree", data], stdout=secondary,
+                                 stderr=subprocess.DEVNULL, env=dict(os.environ, NO_COLOR="1"))
+            os.close(secondary)
+            told = b""
+            try:
+                while part := os.read(primary, 65536):
+                    told += part
+            except OSError:
+                pass  # the end of a terminal
+            os.close(primary)
+            self.assertEqual(p.wait(60), 0)
+            lines = told.decode().replace("\r", "").splitlines()
+            self.assertGreater(len(lines), 20)
+            self.assertEqual([x for x in lines if len(x) > width and "next:" not in x], [])
 
     def test_colours(self):
         data = self.fake()
