@@ -22,11 +22,12 @@
 	kind, offsetof(type, member) + 0 * sizeof(char[US_IS(wanted, type, member)])
 #define US_IS(wanted, type, member)                                                    \
 	(__builtin_types_compatible_p(wanted, __typeof__(((type *)0)->member)) ? 1 : -1)
-#define US_OWN		       US_OPTION_OWN, 0	     /* set() takes it */
-#define US_ARGUMENT	       US_OPTION_ARGUMENT, 0 /* see us_options.rest */
-#define US_FLAG(type, member)  US_INTO(US_OPTION_FLAG, bool, type, member) /* true */
-#define US_TEXT(type, member)  US_INTO(US_OPTION_TEXT, const char *, type, member)
-#define US_TIME(type, member)  US_INTO(US_OPTION_TIME, uint64_t, type, member) /* ns, not 0 */
+#define US_OWN		      US_OPTION_OWN, 0	    /* set() takes it */
+#define US_ARGUMENT	      US_OPTION_ARGUMENT, 0 /* see us_options.rest */
+#define US_FLAG(type, member) US_INTO(US_OPTION_FLAG, bool, type, member) /* true */
+#define US_TEXT(type, member) US_INTO(US_OPTION_TEXT, const char *, type, member)
+#define US_TIME(type, member)                                                          \
+	US_INTO(US_OPTION_TIME, uint64_t, type, member) /* ns, not 0 */
 #define US_VCPUS(type, member) US_INTO(US_OPTION_VCPUS, uint64_t, type, member)
 #define US_IMAGE(type, member)                                                         \
 	US_INTO(US_OPTION_IMAGE, struct us_symbol_files, type, member)
