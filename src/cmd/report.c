@@ -348,7 +348,7 @@ static int run(struct settings *s, struct us_err *e)
 	s->report.owners = owners;
 	if (r == 0)
 		r = us_result_open(&out, s->out, e);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	s->report.colour = us_output_colour(out.f);
 	s->report.width = us_output_columns(out.f);
