@@ -75,35 +75,30 @@ static bool is_trap(const struct us_x86_flow *f, const uint8_t *code, size_t n)
 	return stops;
 }
 
+bool us_x86_flow_pushes_pc(const struct us_x86_flow *f, us_gva end, int32_t imm)
+{
+	uint8_t code[MAX_TRAP];
+	if (imm <= 0 || imm > MAX_TRAP)
+		return imm == 0;
+	return us_paging_read(f->path.paging, f->path.space, end, code, (size_t)imm) &&
+	       is_trap(f, code, (size_t)imm);
+}
+
 /*
  * Does the function take back what the CALL has pushed, and return to its caller's
  * caller?  On some of AMD's processors Linux returns by such a CALL, with ud2 behind it
- * (srso_safe_ret).
+ * (srso_safe_ret).  left: bytes that are known behind the CALL.
  */
-static bool drops_return(const struct us_x86_flow *f, us_gva end, int32_t imm)
+static bool drops_return(const struct us_x86_flow *f, us_gva to, const uint8_t *behind,
+			 size_t left)
 {
 	static const uint8_t lea[] = { 0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3 };
 	static const uint8_t add[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 	static const uint8_t ud2[] = { 0x0f, 0x0b };
 	uint8_t code[sizeof(lea)];
-	struct us_paging *p = f->path.paging;
-	us_gva at = end + (us_gva)(int64_t)imm;
-	return f->word == 8 && imm &&
-	       us_paging_read(p, f->path.space, end, code, sizeof(ud2)) &&
-	       !memcmp(code, ud2, sizeof(ud2)) &&
-	       us_paging_read(p, f->path.space, at, code, sizeof(code)) &&
+	return f->word == 8 && left >= sizeof(ud2) && !memcmp(behind, ud2, 2) &&
+	       us_paging_read(f->path.paging, f->path.space, to, code, sizeof(code)) &&
 	       (!memcmp(code, lea, sizeof(lea)) || !memcmp(code, add, sizeof(add)));
-}
-
-bool us_x86_flow_pushes_pc(const struct us_x86_flow *f, us_gva end, int32_t imm)
-{
-	uint8_t code[MAX_TRAP];
-	if (drops_return(f, end, imm))
-		return true;
-	if (imm <= 0 || imm > MAX_TRAP)
-		return imm == 0;
-	return us_paging_read(f->path.paging, f->path.space, end, code, (size_t)imm) &&
-	       is_trap(f, code, (size_t)imm);
 }
 
 bool us_x86_flow_decode(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
@@ -114,8 +109,11 @@ bool us_x86_flow_decode(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *re
 		f->path.lost = true;
 		return false;
 	}
+	us_gva end = pc + ret->len;
 	if (ret->kind == US_X86_CALL &&
-	    us_x86_flow_pushes_pc(f, pc + ret->len, ret->imm))
+	    (us_x86_flow_pushes_pc(f, end, ret->imm) ||
+	     drops_return(f, end + (us_gva)(int64_t)ret->imm, code + ret->len,
+			  len - ret->len)))
 		ret->kind = US_X86_PUSH_PC;
 	return true;
 }
