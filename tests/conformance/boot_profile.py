@@ -51,7 +51,7 @@ class Profiles(Boots):
         check(sum(n for _, n in rows) == told["instructions"], "not all is in the tree")
         for phase in told["phases"]:
             below = sum(n for path, n in rows
-                        if path[0] == f"[{phase['name']}]".replace(" ", "_"))
+                        if path[0] == f"[{phase['name']}]")
             check(below == phase["instructions"], f"{phase}: {below}")
         kernel = [path for path, _ in rows if path[0] == "[kernel]"]
         check(any(path[-1] == "boot_main" for path in kernel), f"{kernel[:5]}")
