@@ -575,6 +575,9 @@ class Recording(Cli):
         p = subprocess.Popen([PROGRAM, "record", "-o", out, "fake:"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         grows(out)
+        end = patience.clock() + 60
+        while run("diff", out, out).returncode != 0:  # nothing ran yet
+            self.assertLess(patience.clock(), end, "no samples are written")
         p.kill()
         p.wait()
         report = json.loads(run("report", "--json", out).stdout)
