@@ -9,6 +9,7 @@
  * makes a STOP and a RESUME event, which other clients of the monitor see.
  */
 #include "backend/backend.h"
+#include "backend/qmp/probe.h"
 #include "backend/qmp/reply.h"
 #include "backend/qmp/stream.h"
 #include "backend/remote.h"
@@ -61,52 +62,6 @@ struct qmp {
 	size_t text_size;
 	const char *why;
 };
-
-/* By the name of QEMU's program, before anyone has asked the monitor. */
-static bool is_other_processor(const struct us_guest *g)
-{
-	static const char qemu[] = "qemu-system-";
-	const char *name = g ? strrchr(g->exe, '/') : NULL;
-	if (!name || strncmp(name + 1, qemu, strlen(qemu)) != 0)
-		return false;
-	name += strlen(qemu) + 1;
-	return strncmp(name, "x86_64", 6) != 0 && strncmp(name, "i386", 4) != 0;
-}
-
-static int is_offered(const struct us_target *t, struct us_err *why)
-{
-	if (is_other_processor(t->guest)) {
-		us_fail(why, -ENOTSUP,
-			"of this processor the monitor does not show all that a walk "
-			"of page tables needs");
-		return 0;
-	}
-	if (!t->qmp[0] && t->guest && strcmp(t->guest->vmm, "qemu") != 0) {
-		us_fail(why, -ENOTSUP, "%s is no QEMU, which has the monitor",
-			t->guest->vmm);
-		return 0;
-	}
-	if (!t->qmp[0] && t->guest && t->guest->libvirt) {
-		us_fail(why, -EBUSY, "libvirt has the monitor");
-		us_hint(why, "use its GDB stub, --backend gdb");
-		return 0;
-	}
-	if (!t->qmp[0]) {
-		us_fail(why, -ENODEV, "no QMP monitor is known");
-		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
-		return 0;
-	}
-	return t->qmp[0] != '/' ||
-	       us_socket_find(t->qmp, "the monitor's socket", why) == 0;
-}
-
-static int qmp_probe(const struct us_target *t, struct us_err *why)
-{
-	if (!is_offered(t, why))
-		return 0;
-	us_peer_ram_explain(t->guest, "by the monitor", why);
-	return 1;
-}
 
 static int failed(struct qmp *b, int code, const char *why)
 {
@@ -672,7 +627,7 @@ static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
 static int qmp_open(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e)
 {
-	if (!is_offered(t, e))
+	if (!us_qmp_is_offered(t, e))
 		return -ENODEV;
 	struct qmp *b = calloc(1, sizeof(*b));
 	if (!b)
@@ -700,7 +655,7 @@ static void qmp_explain(const struct us_backend *base, int code, struct us_err *
 const struct us_backend_ops us_backend_qmp = {
 	.name = "qmp",
 	.summary = "QEMU's monitor; stops the guest for 0.2 to 1 ms a sample",
-	.probe = qmp_probe,
+	.probe = us_qmp_probe,
 	.ready = us_host_may_trace, /* it reads the VMM's memory */
 	.open = qmp_open,
 	.start = us_remote_start,
