@@ -11,6 +11,7 @@ static bool answers;
 const struct us_xen_calls *__wrap_us_xen_calls(void);
 void *__wrap_dlopen(const char *name, int flags);
 void *__wrap_dlsym(void *handle, const char *name);
+void *__real_dlsym(void *handle, const char *name);
 
 const struct us_xen_calls *__wrap_us_xen_calls(void)
 {
@@ -57,7 +58,7 @@ static char **store_directory(void *handle, uint32_t transaction, const char *pa
 	return ret;
 }
 
-void *__wrap_dlsym(void *handle, const char *name)
+static void *symbol_of_store(const char *name)
 {
 	const struct {
 		const char *name;
@@ -68,11 +69,17 @@ void *__wrap_dlsym(void *handle, const char *name)
 		{ "xs_read", (void *)(uintptr_t)store_read },
 		{ "xs_directory", (void *)(uintptr_t)store_directory },
 	};
-	assert_ptr_equal(handle, &library);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (!strcmp(all[i].name, name))
 			return all[i].of;
 	return NULL;
+}
+
+/* A sanitizer that is linked into this program asks too, before it is ready itself. */
+__attribute__((no_sanitize("address", "undefined"))) void *
+__wrap_dlsym(void *handle, const char *name)
+{
+	return handle == &library ? symbol_of_store(name) : __real_dlsym(handle, name);
 }
 
 /* ---- The tests ---- */
