@@ -50,9 +50,9 @@ def folder_of(build_folder, arch, root):
     return os.path.join(build_folder, "rigs", f"program-{arch}-{os.path.basename(root)}")
 
 
-def build(build_folder, arch, root, wanted=()):
-    """The build folder for that architecture, with the program made anew, and those of
-    the wanted files that are programs of ours."""
+def build(build_folder, arch, root, wanted=("uniscope",)):
+    """The build folder for that architecture, with those of the wanted files made anew that
+    are made there."""
     triple = arch + "-linux-gnu"
     if not shutil.which(triple + "-gcc"):
         raise Skip(f"{triple}-gcc is not installed")
@@ -63,6 +63,5 @@ def build(build_folder, arch, root, wanted=()):
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             _run(["meson", "setup", "--cross-file", cross, *OPTIONS, folder,
                   os.path.dirname(paths.TESTS)])
-        _run(["ninja", "-C", folder, "-k", "0", "uniscope",
-              *(t for t in wanted if _knows(folder, t))])
+        _run(["ninja", "-C", folder, "-k", "0", *(t for t in wanted if _knows(folder, t))])
     return folder

@@ -118,7 +118,8 @@ class Image:
         """The program, the guests and the tests, and what a test wants besides."""
         builds, wanted = [self.build], said(script, "needs")
         if self.rig.arch != os.uname().machine:
-            builds.insert(0, cross.build(self.build, self.rig.arch, self.roots[0], wanted))
+            builds.insert(0, cross.build(self.build, self.rig.arch, self.roots[0],
+                                        ["uniscope", *wanted]))
         self.add_file("/uniscope/build/uniscope", os.path.join(builds[0], "uniscope"))
         guests = GUESTS if self.rig.arch == "x86_64" else PORTS
         if any(name.startswith(LINUX) for name in wanted):
