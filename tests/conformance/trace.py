@@ -201,6 +201,17 @@ def is_as_nanos_reads_it(args, qemu):
              f"{len(got.rows) - len(rows)} not seen to return")
 
 
+def turns_are_traced(args, qemu):
+    """Or refused, by a QEMU that cannot tell them apart."""
+    options = ["-accel", "tcg,thread=single"]
+    if not qemu.mixes:
+        is_traced(args, qemu, *options, smp=4)
+        return
+    with Tracing(args, qemu, *options, smp=4) as t:
+        said = patience.communicate(t.run, 120)[1]
+        check(t.run.returncode == 1 and "trace: all vCPUs are in one thread" in said, said)
+
+
 def is_repeated(args, qemu):
     told = []
     for _ in range(2):
@@ -570,6 +581,7 @@ def points(tap, args, qemu):
         if args.short:
             return
     tap.point("two deterministic traces are the same", lambda: is_repeated(args, qemu))
+    tap.point("vCPUs in turns are traced, or refused", lambda: turns_are_traced(args, qemu))
     if args.qemu:
         return
     for name, test in (("text is nested", is_nested),

@@ -202,13 +202,7 @@ static int write_counted(struct us_boot_profile *p, const struct us_counts *c,
 static int check_mixed(void *ctx, struct us_err *e)
 {
 	const struct us_boot_profile *p = ctx;
-	if (!us_counts_are_mixed(p->counts))
-		return 0;
-	us_fail(e, -ENOTSUP,
-		"--profile: all vCPUs are in one thread (thread=single, -icount), and "
-		"this QEMU does not report which vCPU executes what");
-	us_hint(e, "use one vCPU, or thread=multi, or a QEMU before 10.0");
-	return -ENOTSUP;
+	return us_plugin_run_check_mixed(&p->variant->run, "--profile", e);
 }
 
 static int run_counted(struct us_boot_profile *p, struct us_err *e)

@@ -111,13 +111,7 @@ static void tell_start(const struct counting *n)
 static int check_mixed(void *ctx, struct us_err *e)
 {
 	const struct counting *n = ctx;
-	if (!us_counts_are_mixed(n->path))
-		return 0;
-	us_fail(e, -ENOTSUP,
-		"count: all vCPUs are in one thread (thread=single, -icount), and this "
-		"QEMU does not report which vCPU executes what");
-	us_hint(e, "use one vCPU, or thread=multi, or a QEMU before 10.0");
-	return -ENOTSUP;
+	return us_plugin_run_check_mixed(&n->run, "count", e);
 }
 
 /* ---- What becomes of it ---- */

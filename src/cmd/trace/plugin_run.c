@@ -230,6 +230,21 @@ static bool is_made(const char *path)
 	return fd >= 0 && pread(fd, &magic, 1, 0) == 1 && magic;
 }
 
+int us_plugin_run_check_mixed(const struct us_plugin_run *r, const char *verb,
+			      struct us_err *e)
+{
+	char counts[US_PLUGIN_PATH];
+	us_plugin_run_path(r, "counts", counts);
+	if (!us_counts_are_mixed(counts))
+		return 0;
+	us_fail(e, -ENOTSUP,
+		"%s: all vCPUs are in one thread (thread=single, -icount), and this "
+		"QEMU does not report which vCPU executes what",
+		verb);
+	us_hint(e, "use one vCPU, or thread=multi, or a QEMU before 10.0");
+	return -ENOTSUP;
+}
+
 int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 			struct us_err *e)
 {

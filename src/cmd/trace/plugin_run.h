@@ -60,6 +60,9 @@ US_MUST_CHECK int us_plugin_run_wait(struct us_plugin_run *r,
 				     void *ctx, struct us_err *e);
 void us_plugin_run_path(const struct us_plugin_run *r, const char *name,
 			char ret[static US_PLUGIN_PATH]);
+/* While it runs and after it: the error if the plugin cannot tell the vCPUs apart. */
+US_MUST_CHECK int us_plugin_run_check_mixed(const struct us_plugin_run *r,
+					    const char *verb, struct us_err *e);
 /* 0: QEMU has created this file; else *e says why not. */
 US_MUST_CHECK int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 				      struct us_err *e);

@@ -242,7 +242,9 @@ static int open_trace(struct tracing *t, struct us_err *e)
 static int take_events(void *ctx, struct us_err *e)
 {
 	struct tracing *t = ctx;
-	int r = 0;
+	int r = us_plugin_run_check_mixed(&t->run, "trace", e);
+	if (r < 0)
+		return r;
 	if (!t->file.map) {
 		struct us_err why = { 0 };
 		r = us_events_open(t->trace, &t->file, &why);
@@ -379,6 +381,8 @@ static int run(struct tracing *t, struct us_err *e)
 	if (r == 0)
 		r = us_plugin_run_wait(&t->run, take_events, t, e);
 	close_server(t);
+	if (r == 0)
+		r = us_plugin_run_check_mixed(&t->run, "trace", e);
 	if (r == 0)
 		r = us_plugin_run_check(&t->run, t->trace, e);
 	return r < 0 ? r : finish(t, e);
