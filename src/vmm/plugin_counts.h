@@ -112,6 +112,8 @@ struct us_counts_head {
 	/* n_slid of the images' functions were seen slide bytes away from their
 	 * addresses in the images (gva, wraps around). */
 	uint64_t slide, n_slid;
+	uint32_t begun; /* 1: the guest has begun to execute */
+	uint32_t reserved;
 };
 
 #endif

@@ -58,12 +58,23 @@ void us_counts_close(struct us_counts *c)
 	*c = (struct us_counts){ 0 };
 }
 
+static bool read_head(const char *path, struct us_counts_head *ret)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 && pread(fd, ret, sizeof(*ret), 0) == sizeof(*ret) &&
+	       !memcmp(ret->magic, US_COUNTS_MAGIC, sizeof(ret->magic));
+}
+
 bool us_counts_are_mixed(const char *path)
 {
 	struct us_counts_head h;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return fd >= 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
-	       !memcmp(h.magic, US_COUNTS_MAGIC, sizeof(h.magic)) && h.mixed;
+	return read_head(path, &h) && h.mixed;
+}
+
+bool us_counts_have_begun(const char *path)
+{
+	struct us_counts_head h;
+	return read_head(path, &h) && h.begun;
 }
 
 const struct us_counts_head *us_counts_now(const struct us_counts *c)

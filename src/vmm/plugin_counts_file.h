@@ -27,6 +27,8 @@ US_MUST_CHECK int us_counts_open(const char *path, struct us_counts *ret,
 void us_counts_close(struct us_counts *c); /* accepts a zeroed one */
 /* Has the plugin given up because it cannot tell the vCPUs apart? */
 bool us_counts_are_mixed(const char *path);
+/* Has the guest executed anything? */
+bool us_counts_have_begun(const char *path);
 
 /* The head as it is in the file now; it changes while it is read. */
 const struct us_counts_head *us_counts_now(const struct us_counts *c);

@@ -26,6 +26,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import patience  # noqa: E402
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+PLUGIN = os.path.exists(os.path.join(os.path.dirname(PROGRAM), "uniscope-plugin.so"))
 COMMANDS = ("ps", "top", "record", "boot", "count", "trace", "replay", "report", "annotate", "diff", "serve", "dump", "import", "doctor")
 
 
@@ -870,6 +871,37 @@ class Targets(Cli):
         for verb in "count", "trace":
             done = self.fails(1, f"{verb}: {why}", verb, "-d", "1", "--", qemu, "600")
             self.assertNotIn("plugin", done.stderr)
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_qemu_that_refuses_its_command(self):
+        """It has loaded the plugin by then: that makes no recording."""
+        out = self.path("p.data")
+        with open(out, "w") as f:
+            f.write("precious")
+        for options in (["-kernel", "/nonexistent"], ["-device", "nosuchdevice"]):
+            for verb in (["count"], ["count", "--functions", "-e", PROGRAM], ["trace"]):
+                self.fails(1, "QEMU ended with status 1 at its start", *verb, "-o", out, "--",
+                           "qemu-system-x86_64", "-display", "none", *options)
+        with open(out) as f:
+            self.assertEqual(f.read(), "precious")
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_qemu_that_is_killed(self):
+        """What there is until then is kept, and the exit code tells."""
+        for verb in "count", "trace":
+            out, pidfile = self.path(verb), self.path(verb + ".pid")
+            vm = subprocess.Popen([PROGRAM, verb, "-o", out, "--", "qemu-system-x86_64", "-display",
+                                   "none", "-pidfile", pidfile], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(vm.kill)
+            self.wait_for(lambda: os.path.exists(pidfile) and os.path.getsize(pidfile))
+            time.sleep(2)
+            with open(pidfile) as f:
+                os.kill(int(f.read()), signal.SIGSEGV)
+            said = vm.communicate(timeout=60)[1]
+            self.assertEqual(vm.returncode, 1, said)
+            self.assertIn("QEMU was killed: Segmentation fault", said)
+            self.assertIn("QEMU was killed: Segmentation fault", run("report", "--json", out).stdout)
 
     @unittest.skipUnless(shutil.which("qemu-system-riscv64"), "SKIP: no QEMU for riscv64")
     def test_clusters(self):

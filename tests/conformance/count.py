@@ -267,7 +267,8 @@ def qemu_is_killed(args, qemu):
     with Counting(args, qemu) as c:
         c.wait("READY")
         os.kill(c.vm(), signal.SIGKILL)
-        c.end(0)
+        c.end(0, code=1)
+        check("QEMU was killed: Killed" in c.said[1], c.said)
         report = c.report()
         total = sum(f["self"] for f in report["functions"])
         check(total == report["summary"]["running"] and total > 100000,

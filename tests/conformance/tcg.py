@@ -135,12 +135,12 @@ class Counting:
     def counts(self):
         return json.loads(self.wait(r"COUNTS (\{.*\})")[1])
 
-    def end(self, how=signal.SIGINT):
-        """By this signal; 0: it ends by itself."""
+    def end(self, how=signal.SIGINT, code=0):
+        """By this signal; 0: it ends by itself.  With this exit code."""
         if self.run.poll() is None and how:
             self.run.send_signal(how)
         self.said = patience.communicate(self.run, 120)
-        check(self.run.returncode == 0, f"exit {self.run.returncode}: {self.said}")
+        check(self.run.returncode == code, f"exit {self.run.returncode}: {self.said}")
 
     def vm(self):
         """The pid of its QEMU."""

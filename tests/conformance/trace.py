@@ -291,7 +291,8 @@ def qemu_is_killed(args, qemu):
     with Tracing(args, qemu) as t:
         t.wait("READY")
         os.kill(t.vm(), signal.SIGKILL)
-        t.end(0)
+        t.end(0, code=1)
+        check("QEMU was killed: Killed" in t.said[1], t.said)
         calls = t.calls()
         check(sum(calls.values()) > 10, f"{calls}")
         check(t.report()["summary"]["end"] == "guest gone", "how it ended")

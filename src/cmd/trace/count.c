@@ -235,7 +235,9 @@ static int count(struct counting *n, struct us_err *e)
 	if (r == 0)
 		r = us_plugin_run_wait(&n->run, check_mixed, n, e);
 	if (r == 0)
-		r = us_plugin_run_check(&n->run, n->path, e);
+		r = check_mixed(n, e);
+	if (r == 0)
+		r = us_plugin_run_check(&n->run, e);
 	return r < 0 ? r : write_recording(n, e);
 }
 
@@ -259,6 +261,8 @@ static int run_count(int argc, char **argv)
 	n.output.dirs = &s.symbols.dirs;
 	if (r == 0)
 		r = show(&n, &e);
+	if (r == 0)
+		r = us_plugin_run_verdict(&n.run, &e);
 	us_output_close(&n.output);
 	us_plugin_run_fini(&n.run);
 	us_count_list_fini(&n.list);

@@ -197,7 +197,11 @@ static bool is_over(struct us_plugin_run *r, uint64_t until)
 	r->end = US_RECORD_DONE;
 	if (us_launch_ended(r->launch, &r->status)) {
 		r->end = US_RECORD_GUEST_GONE;
-		snprintf(r->end_words, sizeof(r->end_words), "the guest ended");
+		if (WIFSIGNALED(r->status))
+			snprintf(r->end_words, sizeof(r->end_words),
+				 "QEMU was killed: %s", strsignal(WTERMSIG(r->status)));
+		else
+			snprintf(r->end_words, sizeof(r->end_words), "the guest ended");
 		return true;
 	}
 	if (stopped)
@@ -245,13 +249,23 @@ int us_plugin_run_check_mixed(const struct us_plugin_run *r, const char *verb,
 	return -ENOTSUP;
 }
 
-int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
-			struct us_err *e)
+bool us_plugin_run_has_begun(const struct us_plugin_run *r)
+{
+	char counts[US_PLUGIN_PATH];
+	us_plugin_run_path(r, "counts", counts);
+	return us_counts_have_begun(counts);
+}
+
+/* QEMU loads the plugin before the guest's devices and images, which it may refuse. */
+int us_plugin_run_check(const struct us_plugin_run *r, struct us_err *e)
 {
 	int status = r->status;
-	if (is_made(path))
+	char counts[US_PLUGIN_PATH];
+	us_plugin_run_path(r, "counts", counts);
+	bool ended = r->end == US_RECORD_GUEST_GONE;
+	if (ended ? us_counts_have_begun(counts) : is_made(counts))
 		return 0;
-	if (r->end != US_RECORD_GUEST_GONE) {
+	if (!ended) {
 		us_fail(e, -ECHILD, "QEMU had not loaded the plugin yet");
 		us_hint(e, "give it more time; its output is above");
 	} else if (WIFSIGNALED(status)) {
@@ -263,6 +277,15 @@ int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 		us_hint(e, "its output above says why; a QEMU without plugins can "
 			   "neither count nor trace");
 	}
+	return -ECHILD;
+}
+
+int us_plugin_run_verdict(const struct us_plugin_run *r, struct us_err *e)
+{
+	if (r->end != US_RECORD_GUEST_GONE || !WIFSIGNALED(r->status))
+		return 0;
+	us_fail(e, -ECHILD, "%s", r->end_words);
+	us_hint(e, "what the guest executed until then is recorded");
 	return -ECHILD;
 }
 

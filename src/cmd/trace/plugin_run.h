@@ -63,9 +63,14 @@ void us_plugin_run_path(const struct us_plugin_run *r, const char *name,
 /* While it runs and after it: the error if the plugin cannot tell the vCPUs apart. */
 US_MUST_CHECK int us_plugin_run_check_mixed(const struct us_plugin_run *r,
 					    const char *verb, struct us_err *e);
-/* 0: QEMU has created this file; else *e says why not. */
-US_MUST_CHECK int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
-				      struct us_err *e);
+/* Has the guest executed anything yet? */
+bool us_plugin_run_has_begun(const struct us_plugin_run *r);
+/* 0: the plugin is in this QEMU, and the guest has run if QEMU has ended; else *e says
+ * why not. */
+US_MUST_CHECK int us_plugin_run_check(const struct us_plugin_run *r, struct us_err *e);
+/* Once the recording is written: the error if a signal has killed QEMU. */
+US_MUST_CHECK int us_plugin_run_verdict(const struct us_plugin_run *r,
+					struct us_err *e);
 
 /* What a recording says about the run. */
 struct us_plugin_facts {

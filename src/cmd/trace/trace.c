@@ -247,6 +247,9 @@ static int take_events(void *ctx, struct us_err *e)
 		return r;
 	if (!t->file.map) {
 		struct us_err why = { 0 };
+		/* Until then QEMU may refuse its command: keep earlier recordings. */
+		if (!us_plugin_run_has_begun(&t->run))
+			return 0;
 		r = us_events_open(t->trace, &t->file, &why);
 		if (r) /* not made yet, or incomplete */
 			return 0;
@@ -384,7 +387,7 @@ static int run(struct tracing *t, struct us_err *e)
 	if (r == 0)
 		r = us_plugin_run_check_mixed(&t->run, "trace", e);
 	if (r == 0)
-		r = us_plugin_run_check(&t->run, t->trace, e);
+		r = us_plugin_run_check(&t->run, e);
 	return r < 0 ? r : finish(t, e);
 }
 
@@ -495,6 +498,8 @@ static int run_trace(int argc, char **argv)
 		r = trace(&t, &e);
 	if (r == 0 && (s.action == RUN || s.action == SNAPSHOT))
 		tell_end(&t);
+	if (r == 0)
+		r = us_plugin_run_verdict(&t.run, &e);
 	us_writer_close(t.writer);
 	us_events_close(&t.file);
 	us_output_close(&t.output);

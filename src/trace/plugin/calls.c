@@ -157,6 +157,7 @@ void us_calls_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	(void)id;
+	us_plugin.counts->begun = 1;
 	pthread_mutex_lock(&lock);
 	if (n && is_step(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_step,

@@ -630,6 +630,7 @@ static void learn_reset_vector(struct qemu_plugin_tb *tb)
 		us_plugin.reset_vector = qemu_plugin_insn_vaddr(
 			qemu_plugin_tb_get_insn(tb, 0));
 	us_plugin.begun = true;
+	us_plugin.counts->begun = 1;
 }
 
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
