@@ -903,6 +903,13 @@ class Targets(Cli):
             self.assertIn("QEMU was killed: Segmentation fault", said)
             self.assertIn("QEMU was killed: Segmentation fault", run("report", "--json", out).stdout)
 
+    def test_qemu_that_leaves(self):
+        """It would be in the background without its plugin's files."""
+        for verb in "count", "trace":
+            self.fails(1, f"{verb}: with -daemonize .*\n.*leave -daemonize out", verb, "-o",
+                       self.path("x"), "--", "qemu-system-x86_64", "-display", "none", "-daemonize")
+        self.assertFalse(os.path.exists(self.path("x")))
+
     @unittest.skipUnless(shutil.which("qemu-system-riscv64"), "SKIP: no QEMU for riscv64")
     def test_clusters(self):
         """A stub that shows some of the vCPUs: how many there are more is said."""

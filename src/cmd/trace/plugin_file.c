@@ -116,6 +116,12 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 		return -EINVAL;
 	}
 	bool runs = us_cmdline_parse(vmm, argc, (const char *const *)argv, line);
+	if (line->daemon) {
+		us_fail(e, -EINVAL, "%s: with -daemonize it cannot be watched",
+			c->verb);
+		us_hint(e, "leave -daemonize out");
+		return -EINVAL;
+	}
 	us_qemu_processor(argv[0], line->cpu, processor, sizeof(processor));
 	if (us_backend_check_processor(processor, e) < 0)
 		return us_wrap(e, "%s", c->verb);
