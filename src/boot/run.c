@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define POLL_MS	  1
-#define LINE	  512 /* bytes of a line that are matched */
+#define QUIET_NS  (100 * US_NS_PER_MS) /* of helpers, once the VMM has ended */
+#define LINE	  512		       /* bytes of a line that are matched */
 #define MAX_HOLDS 32
 #define MISSED_NS (3 * US_NS_PER_SEC)
 #define PAGE	  4096
@@ -40,9 +41,10 @@ struct booting {
 	} hold[MAX_HOLDS];
 	size_t n_hold;
 	uint64_t start_ns;
-	uint64_t done_ns; /* when all wanted points were passed; 0: not yet */
-	int out, error;	  /* the VMM's output; -1: it has ended */
-	clockid_t cpu;	  /* the CPU time of its process */
+	uint64_t done_ns;  /* when all wanted points were passed; 0: not yet */
+	uint64_t quiet_ns; /* when the VMM had ended, or its output's last byte came */
+	int out, error;	   /* the VMM's output; -1: it has ended */
+	clockid_t cpu;	   /* the CPU time of its process */
 	char line[LINE];
 	size_t line_n;
 };
@@ -550,6 +552,18 @@ static void tell_done(const struct booting *b)
 		b->how->done(b->how->done_ctx);
 }
 
+/* The VMM's last output is read before the run ends; but helpers that it has started,
+ * such as swtpm or virtiofsd, may hold its output and be silent. */
+static bool has_ended(struct booting *b, bool heard)
+{
+	if (!us_launch_ended(b->launch, &b->run->status))
+		return false;
+	uint64_t now = us_now_ns();
+	if (heard || !b->quiet_ns)
+		b->quiet_ns = now;
+	return b->out < 0 || now - b->quiet_ns >= QUIET_NS;
+}
+
 static int wait_for_end(struct booting *b, struct us_err *e)
 {
 	for (;;) {
@@ -590,9 +604,9 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 		}
 		if (b->how->stopped())
 			return us_fail(e, -EINTR, "stopped");
-		/* Read the VMM's last output before the run ends. */
-		if (b->out < 0 && us_launch_ended(b->launch, &b->run->status)) {
+		if (has_ended(b, p[0].revents)) {
 			b->run->ended = !b->run->whole;
+			b->run->held = b->out >= 0;
 			return 0;
 		}
 	}

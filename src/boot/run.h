@@ -26,7 +26,8 @@ struct us_boot_run {
 	struct us_boot_moment at[US_BOOT_MAX_POINT]; /* of each point */
 	bool whole;				     /* passed all wanted points */
 	bool ended;				     /* the VMM ended before that */
-	int status;				     /* then: as from waitpid */
+	bool held;  /* then: something that it has started still had its output */
+	int status; /* then: as from waitpid */
 	uint64_t end_ns, end_clock_ns; /* end of the run; as in us_boot_moment */
 	/* How often the guest reached its first instruction: more than once if the
 	 * machine is reset; 0: not known. */

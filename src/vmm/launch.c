@@ -375,10 +375,25 @@ const char *us_launch_gdb(const struct us_launch *l)
 	return l->gdb;
 }
 
+/* As waitpid() gives it. */
+static int status_of(const siginfo_t *i)
+{
+	if (i->si_code == CLD_EXITED)
+		return (i->si_status & 0xff) << 8;
+	return i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+/* It is reaped only when it is closed: until then its number, and so its process group,
+ * cannot become another's. */
 bool us_launch_ended(struct us_launch *l, int *ret_status)
 {
-	if (!l->ended && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
+	siginfo_t i = { 0 };
+	if (!l->ended &&
+	    waitid(P_PID, (id_t)l->pid, &i, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    i.si_pid == l->pid) {
 		l->ended = true;
+		l->status = status_of(&i);
+	}
 	if (l->ended && ret_status)
 		*ret_status = l->status;
 	return l->ended;
@@ -386,17 +401,15 @@ bool us_launch_ended(struct us_launch *l, int *ret_status)
 
 static void end_child(struct us_launch *l)
 {
-	/* Its session is also its process group, so this ends what it has started,
-	 * too. */
+	/* Its session is also its process group, so this ends what it has started, too,
+	 * even if it has ended itself. */
 	kill(-l->pid, SIGTERM);
 	uint64_t deadline = us_now_ns() + TERM_GRACE_MS * US_NS_PER_MS;
 	while (!us_launch_ended(l, NULL) && us_now_ns() < deadline)
 		usleep(POLL_US);
-	if (l->ended)
-		return;
-	kill(-l->pid, SIGKILL);
-	if (waitpid(l->pid, &l->status, 0) == l->pid)
-		l->ended = true;
+	if (!l->ended)
+		kill(-l->pid, SIGKILL);
+	(void)!waitpid(l->pid, NULL, 0);
 }
 
 void us_launch_close(struct us_launch *l)
@@ -405,7 +418,7 @@ void us_launch_close(struct us_launch *l)
 		return;
 	us_qmp_close(l->monitor);
 	us_launch_guard_dismiss(&l->guard);
-	if (l->pid > 0 && !us_launch_ended(l, NULL))
+	if (l->pid > 0)
 		end_child(l);
 	remove_dir(l);
 	/* In the background, tcsetattr() would stop uniscope. */

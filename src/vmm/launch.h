@@ -72,8 +72,9 @@ const char *us_launch_gdb(const struct us_launch *l);
 /* Has it ended?  *ret_status as waitpid gives it; may be NULL. */
 bool us_launch_ended(struct us_launch *l, int *ret_status);
 
-/* SIGTERM, wait 3 s, SIGKILL (to its whole process group); reap it; remove the sockets;
- * restore the terminal's modes.  Accepts NULL. */
+/* SIGTERM to its whole process group, even if it has ended itself; wait 3 s for it,
+ * then SIGKILL; reap it; remove the sockets; restore the terminal's modes.  Accepts
+ * NULL. */
 void us_launch_close(struct us_launch *l);
 
 #endif

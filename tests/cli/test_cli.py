@@ -910,6 +910,23 @@ class Targets(Cli):
                        self.path("x"), "--", "qemu-system-x86_64", "-display", "none", "-daemonize")
         self.assertFalse(os.path.exists(self.path("x")))
 
+    def test_boots_that_end_before_the_point(self):
+        """At once, whoever still holds the output; and with what there is to say about it."""
+        begin = time.monotonic()
+        self.fails(1, "VMM ended \\(status 3\\) before serial:up: early", "boot", "-t", "60", "--until",
+                   "serial:up", "--", "sh", "-c", f"sleep 600 & echo $! > {self.path('pid')}; echo early; exit 3")
+        self.assertLess(time.monotonic() - begin, 30)
+        with open(self.path("pid")) as f:
+            helper = int(f.read())
+
+        def is_gone():
+            try:
+                with open(f"/proc/{helper}/stat") as f:
+                    return ") Z " in f.read()
+            except FileNotFoundError:
+                return True
+        self.wait_for(is_gone)
+
     @unittest.skipUnless(shutil.which("qemu-system-riscv64"), "SKIP: no QEMU for riscv64")
     def test_clusters(self):
         """A stub that shows some of the vCPUs: how many there are more is said."""

@@ -111,6 +111,55 @@ static void says_why_it_does_not_start(void **state)
 	us_launch_close(NULL);
 }
 
+static pid_t number_in(const char *path)
+{
+	int pid = 0;
+	FILE *f = fopen(path, "r");
+	if (f && fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/* Whoever inherits it may be slow to reap it. */
+static bool is_running(pid_t pid)
+{
+	char path[64], text[256] = "";
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "r");
+	if (!f)
+		return false;
+	bool there = fgets(text, sizeof(text), f) && !strstr(text, ") Z ");
+	fclose(f);
+	return there;
+}
+
+/* Nobody else would end the helpers of a VMM that has ended itself. */
+static void ends_what_has_lost_its_parent(void **state)
+{
+	(void)state;
+	struct us_launch *l;
+	struct us_err e;
+	int status;
+	char path[] = "/tmp/us-test-launch-XXXXXX", script[128];
+	close(mkstemp(path));
+	snprintf(script, sizeof(script), "sleep 600 & echo $! > %s; exit 3", path);
+	assert_int_equal(start((const char *[]){ "sh", "-c", script, NULL }, &l, &e),
+			 0);
+	while (!us_launch_ended(l, &status))
+		usleep(1000);
+	assert_int_equal(WEXITSTATUS(status), 3);
+	pid_t helper = number_in(path);
+	assert_true(helper > 0);
+	assert_int_equal(kill(helper, 0), 0);
+	us_launch_close(l);
+	for (int i = 0; i < 2000 && is_running(helper); i++)
+		usleep(5000);
+	assert_false(is_running(helper));
+	unlink(path);
+}
+
 static void query_status(const char *endpoint, char *ret, size_t size)
 {
 	struct us_qmp *q;
@@ -278,6 +327,7 @@ int main(void)
 		cmocka_unit_test(adds_what_is_needed),
 		cmocka_unit_test(needs_a_folder),
 		cmocka_unit_test(says_why_it_does_not_start),
+		cmocka_unit_test(ends_what_has_lost_its_parent),
 		cmocka_unit_test(runs_qemu_tcg),
 		cmocka_unit_test(runs_qemu_kvm),
 		cmocka_unit_test(leaves_the_users_own_stop),
