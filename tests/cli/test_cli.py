@@ -910,6 +910,30 @@ class Targets(Cli):
                        self.path("x"), "--", "qemu-system-x86_64", "-display", "none", "-daemonize")
         self.assertFalse(os.path.exists(self.path("x")))
 
+    def test_boots_until_one_fails(self):
+        """What was seen before is shown; the VMM is any program that writes."""
+        vm = f"echo x >> {self.path('n')}; [ $(wc -l < {self.path('n')}) -lt 3 ] && echo up || exit 3"
+        boot = ["boot", "-n", "5", "--no-cost", "--until", "serial:up"]
+        done = self.fails(1, "boot 3 of 5 failed: boot: the VMM ended \\(status 3\\) before serial:up",
+                          *boot, "--", "sh", "-c", vm)
+        self.assertIn("sh, 2 runs;", done.stdout)
+        os.unlink(self.path("n"))
+        done = self.fails(1, "boot 3 of 5 failed", *boot, "--json", "--", "sh", "-c", vm)
+        self.assertEqual(json.loads(done.stdout)["runs"], 2)
+
+    def test_compared_boots_until_one_fails(self):
+        vm = f"echo x >> {self.path('n')}; [ $(wc -l < {self.path('n')}) -lt 3 ] && echo up || exit 3"
+        with open(self.path("v.json"), "w") as f:
+            json.dump({"variants": [{"name": n, "until": ["serial:up"], "command": ["sh", "-c", c]}
+                                    for n, c in (("good\u001b", "echo up"), ("bad", vm))]}, f)
+        done = self.fails(1, "boot 3 of 4 failed: bad: the VMM ended", "boot", "-n", "4", "--by", "output",
+                          "--compare", self.path("v.json"))
+        self.assertIn("2 or 3 boots of each in turn", done.stdout)
+        os.unlink(self.path("n"))
+        done = self.fails(1, "boot 3 of 4 failed", "boot", "-n", "4", "--json", "--compare",
+                          self.path("v.json"))
+        self.assertEqual([v["runs"] for v in json.loads(done.stdout)["variants"]], [3, 2])
+
     def test_boots_that_end_before_the_point(self):
         """At once, whoever still holds the output; and with what there is to say about it."""
         begin = time.monotonic()

@@ -97,8 +97,9 @@ static int boot_all(struct boot *b, struct us_err *e)
 	struct us_boot_variant *v = b->variant;
 	bool compare = !s->no_cost && v->way != US_BOOT_BY_OUTPUT;
 	size_t serial = us_boot_point_of(&v->plan, US_BOOT_SERIAL);
+	size_t i = 0;
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < s->n_run; i++) {
+	for (; r == 0 && i < s->n_run; i++) {
 		us_boot_tell(i, s->n_run, s->json);
 		r = us_boot_variant_boot(v, e);
 		if (r < 0 || !compare || !v->seen[i].at[serial].seen)
@@ -107,6 +108,8 @@ static int boot_all(struct boot *b, struct us_err *e)
 		r = us_boot_variant_boot_alone(v, &b->serial_alone, alone, e);
 		b->n_alone += r == 0 && alone->whole;
 	}
+	if (r < 0 && s->n_run > 1)
+		us_wrap(e, "boot %zu of %zu failed", i, s->n_run);
 	return r;
 }
 
@@ -189,6 +192,23 @@ static int profile(struct boot *b, struct us_err *e)
 	return r;
 }
 
+/* The boots before one that fails or is stopped are worth seeing, too. */
+static int boot_and_show(struct boot *b, struct us_err *e)
+{
+	struct us_err why = { 0 };
+	int failed = boot_all(b, &why), r = 0;
+	if (failed < 0 && !b->variant->n_seen) {
+		*e = why;
+		return failed;
+	}
+	r = show(b, e);
+	if (r == 0 && b->set->profile)
+		r = us_boot_profile_save(&b->profile, b->set->json, e);
+	if (r == 0 && failed < 0)
+		*e = why;
+	return r ? r : failed;
+}
+
 static int boot_one(struct boot *b, struct us_err *e)
 {
 	const struct settings *s = b->set;
@@ -201,11 +221,7 @@ static int boot_one(struct boot *b, struct us_err *e)
 	if (r == 0 && s->profile)
 		r = profile(b, e);
 	if (r == 0)
-		r = boot_all(b, e);
-	if (r == 0)
-		r = show(b, e);
-	if (r == 0 && s->profile)
-		r = us_boot_profile_save(&b->profile, s->json, e);
+		r = boot_and_show(b, e);
 	free(b->alone);
 	return r;
 }

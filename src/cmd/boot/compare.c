@@ -46,8 +46,22 @@ static int boot_all(struct comparison *c, const struct us_boot_compare_opts *o,
 	for (size_t i = 0; r == 0 && i < c->n * c->n_run; i++) {
 		us_boot_tell(i, c->n * c->n_run, o->json);
 		r = us_boot_variant_boot(&c->list.v[i % c->n].boot, e);
+		if (r < 0)
+			us_wrap(e, "boot %zu of %zu failed", i / c->n + 1, c->n_run);
 	}
 	return r;
+}
+
+/* They differ if a boot failed. */
+static void count_runs(const struct comparison *c, size_t *ret_least, size_t *ret_most)
+{
+	*ret_least = SIZE_MAX;
+	*ret_most = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		size_t n = c->list.v[i].boot.n_seen;
+		*ret_least = n < *ret_least ? n : *ret_least;
+		*ret_most = n > *ret_most ? n : *ret_most;
+	}
 }
 
 static const char *verdict(const struct us_estimate *later)
@@ -165,6 +179,7 @@ static void json_variant(struct us_json *j, const struct comparison *c, size_t i
 	const struct us_boot_side *s = &c->side[i];
 	us_json_object(j, NULL);
 	us_json_str(j, "name", name_of(c, i));
+	us_json_u64(j, "runs", s->n_run);
 	us_boot_json_estimate(j, "total_ns", &s->total);
 	us_json_object(j, "phases_ns");
 	for (int k = 0; k < US_N_BOOT_PHASE; k++)
@@ -189,16 +204,31 @@ static void json_variant(struct us_json *j, const struct comparison *c, size_t i
 
 static void print_json(const struct comparison *c)
 {
+	size_t least, most;
+	count_runs(c, &least, &most);
 	struct us_json j = us_json_to(stdout);
 	j.pretty = true;
 	us_json_object(&j, NULL);
-	us_json_u64(&j, "runs", c->n_run);
+	us_json_u64(&j, "runs", most);
 	us_json_array(&j, "variants");
 	for (size_t i = 0; i < c->n; i++)
 		json_variant(&j, c, i);
 	us_json_end(&j);
 	us_json_end(&j);
 	puts("");
+}
+
+static void say_about(struct comparison *c)
+{
+	size_t least, most;
+	char also[32] = "";
+	count_runs(c, &least, &most);
+	if (most > least)
+		snprintf(also, sizeof(also), " or %zu", most);
+	snprintf(c->about, sizeof(c->about),
+		 "%zu%s boots of each in turn; medians, in ms, from launching the VMM "
+		 "to the last point asked for",
+		 least, also);
 }
 
 static int show(struct comparison *c, const struct us_boot_compare_opts *o,
@@ -217,16 +247,27 @@ static int show(struct comparison *c, const struct us_boot_compare_opts *o,
 	}
 	if (us_boot_sides_measure(c->side, c->n) < 0)
 		return us_fail(e, -ENOMEM, "out of memory");
-	snprintf(c->about, sizeof(c->about),
-		 "%zu boots of each in turn; medians, in ms, from launching the VMM to "
-		 "the last point asked for",
-		 c->n_run);
+	say_about(c);
 	make_bars(c);
 	if (o->json)
 		print_json(c);
 	else
 		print(c, &bars);
 	return us_boot_picture_write(o->picture, &bars, o->json, e);
+}
+
+/* What was seen before a boot failed is shown, if it is something of each variant. */
+static int boot_and_show(struct comparison *c, const struct us_boot_compare_opts *o,
+			 struct us_err *e)
+{
+	struct us_err why = { 0 };
+	size_t least, most;
+	int failed = boot_all(c, o, &why);
+	count_runs(c, &least, &most);
+	int r = failed == 0 || least ? show(c, o, e) : 0;
+	if (r == 0 && failed < 0)
+		*e = why;
+	return r ? r : failed;
 }
 
 int us_boot_compare(const char *path, const struct us_boot_compare_opts *o,
@@ -239,9 +280,7 @@ int us_boot_compare(const char *path, const struct us_boot_compare_opts *o,
 	c->n = c->list.n;
 	c->n_run = o->n_run ? o->n_run : c->list.n_run ? c->list.n_run : DEFAULT_RUNS;
 	if (r == 0)
-		r = boot_all(c, o, e);
-	if (r == 0)
-		r = show(c, o, e);
+		r = boot_and_show(c, o, e);
 	us_boot_list_fini(&c->list);
 	free(c);
 	return r;
