@@ -929,6 +929,8 @@ class Targets(Cli):
         done = self.fails(1, "boot 3 of 4 failed: bad: the VMM ended", "boot", "-n", "4", "--by", "output",
                           "--compare", self.path("v.json"))
         self.assertIn("2 or 3 boots of each in turn", done.stdout)
+        self.assertIn("bad: its phases cannot be seen here: --by output does not show this", done.stdout)
+        self.assertNotIn("\u001b", done.stdout)
         os.unlink(self.path("n"))
         done = self.fails(1, "boot 3 of 4 failed", "boot", "-n", "4", "--json", "--compare",
                           self.path("v.json"))
@@ -950,6 +952,12 @@ class Targets(Cli):
             except FileNotFoundError:
                 return True
         self.wait_for(is_gone)
+        self.fails(1, "before serial:up: bye\n.*the guest ended before it", "boot", "--until", "serial:up",
+                   "--", "sh", "-c", "echo bye")
+        self.fails(1, "it wrote nothing\n  try: a VMM that goes to the background", "boot", "--until",
+                   "serial:up", "--", "true")
+        self.fails(1, "because: --by output does not show this", "boot", "--by", "output", "--until", "main",
+                   "-e", PROGRAM, "--", "true")
 
     @unittest.skipUnless(shutil.which("qemu-system-riscv64"), "SKIP: no QEMU for riscv64")
     def test_clusters(self):

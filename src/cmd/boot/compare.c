@@ -148,6 +148,16 @@ static void print_differences(const struct comparison *c)
 		puts("too few runs: comparing more takes more runs (-n 10)");
 }
 
+static void print_unseen(const struct comparison *c, size_t i)
+{
+	const struct us_boot_variant *v = &c->list.v[i].boot;
+	char name[NAME];
+	if (v->way != US_BOOT_BY_OUTPUT)
+		return;
+	us_printable(name, sizeof(name), name_of(c, i));
+	printf("%s: its phases cannot be seen here: %s\n", name, v->unseen);
+}
+
 static void print(const struct comparison *c, const struct us_bars *b)
 {
 	printf("%s\n\n%-16s %8s  %-15s", c->about, "", "total", "95 %");
@@ -160,9 +170,7 @@ static void print(const struct comparison *c, const struct us_bars *b)
 	us_boot_print_bars(b);
 	print_differences(c);
 	for (size_t i = 0; i < c->n; i++)
-		if (c->list.v[i].boot.way == US_BOOT_BY_OUTPUT)
-			printf("%s: its phases cannot be seen here: %s\n",
-			       name_of(c, i), c->list.v[i].boot.unseen);
+		print_unseen(c, i);
 }
 
 static void json_difference(struct us_json *j, const char *key,

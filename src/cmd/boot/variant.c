@@ -273,9 +273,13 @@ static int fail_unfinished(const struct us_boot_variant *v,
 		snprintf(how, sizeof(how), "signal %d", WTERMSIG(run->status));
 	us_fail(e, -ECHILD, "%s: the VMM ended (%s) before %s: %s", name, how, missing,
 		words);
-	if (WIFEXITED(run->status) && !WEXITSTATUS(run->status))
-		us_hint(e, "a VMM that goes to the background cannot be watched: keep "
-			   "it in the foreground");
+	if (!WIFEXITED(run->status) || WEXITSTATUS(run->status))
+		return -ECHILD;
+	us_hint(e,
+		"%sa VMM that goes to the background cannot be watched: keep it in the "
+		"foreground",
+		run->said.n && !run->held ? "the guest ended before it; or else, "
+					  : "");
 	return -ECHILD;
 }
 

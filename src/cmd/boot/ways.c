@@ -219,6 +219,8 @@ static int choose(struct us_boot_variant *v, struct us_err *e)
 			continue;
 		int r = ways[i].make(v, e);
 		v->way = ways[i].way;
+		snprintf(v->unseen, sizeof(v->unseen), "--by %s does not show this",
+			 v->by);
 		if (r == 0 && v->way & (US_BOOT_BY_BREAKPOINTS | US_BOOT_BY_SAMPLES))
 			try_events(v);
 		return r;
