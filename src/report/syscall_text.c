@@ -210,6 +210,7 @@ static void print_arg(FILE *out, const struct us_syscall *c, unsigned i, char le
 	static const char *const whence[] = { "SEEK_SET", "SEEK_CUR", "SEEK_END",
 					      "SEEK_DATA", "SEEK_HOLE" };
 	uint64_t a = c->arg[i];
+	bool narrow = c->abi == US_ABI_I386;
 	switch (letter) {
 	case 'A':
 		if ((int32_t)a == AT_FDCWD_VALUE) {
@@ -226,7 +227,10 @@ static void print_arg(FILE *out, const struct us_syscall *c, unsigned i, char le
 		fprintf(out, "%" PRIu64, a);
 		return;
 	case 'l':
-		fprintf(out, "%" PRId64, (int64_t)a);
+		fprintf(out, "%" PRId64, narrow ? (int32_t)a : (int64_t)a);
+		return;
+	case 'L':
+		fprintf(out, "%" PRId64, (int64_t)(c->arg[i + 1] << 32 | (uint32_t)a));
 		return;
 	case 's':
 	case 'b':
@@ -272,6 +276,8 @@ void us_syscall_print_args(FILE *out, const struct us_syscall *c, unsigned first
 		return;
 	}
 	for (unsigned i = first; i < end && i < n; i++) {
+		if (args[i] == 'H') /* its low half has shown it */
+			continue;
 		if (i)
 			fputs(", ", out);
 		print_arg(out, c, i, args[i]);
@@ -293,7 +299,11 @@ static void print_value(FILE *out, const struct us_syscall *c)
 {
 	int error;
 	if (!us_syscall_failed(c->value, &error)) {
-		fprintf(out, returns_address(c) ? "0x%" PRIx64 : "%" PRId64, c->value);
+		uint64_t mask = c->abi == US_ABI_I386 ? UINT32_MAX : UINT64_MAX;
+		if (returns_address(c))
+			fprintf(out, "0x%" PRIx64, (uint64_t)c->value & mask);
+		else
+			fprintf(out, "%" PRId64, c->value);
 		return;
 	}
 	const char *name = strerrorname_np(error);

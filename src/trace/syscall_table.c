@@ -88,6 +88,16 @@ static const struct signature signatures[] = {
 	{ "vhangup", "" }, { "wait4", "dpxp" }, { "waitid", "ddpxp" },
 	{ "waitpid", "dpx" }, { "write", "fbu" }, { "writev", "fpu" },
 };
+/* Where 32-bit x86 differs: 64-bit numbers take two registers, and some calls have kept
+ * an older form.  By name, sorted. */
+static const struct signature i386_signatures[] = {
+	{ "_llseek", "fxupW" }, { "_newselect", "dpppp" }, { "fadvise64", "fLHud" },
+	{ "fadvise64_64", "fLHLHd" }, { "fallocate", "fxLHLH" },
+	{ "ftruncate64", "fLH" }, { "mmap", "p" }, { "pread64", "fBuLH" },
+	{ "preadv", "fpuLH" }, { "preadv2", "fpuLHx" }, { "pwrite64", "fbuLH" },
+	{ "pwritev", "fpuLH" }, { "pwritev2", "fpuLHx" }, { "readahead", "fLHu" },
+	{ "select", "p" }, { "sync_file_range", "fLHLHx" }, { "truncate64", "sLH" },
+};
 /* clang-format on */
 
 const char *us_syscall_name(enum us_syscall_abi abi, uint64_t number)
@@ -114,15 +124,23 @@ static int by_name(const void *name, const void *signature)
 	return strcmp(name, ((const struct signature *)signature)->name);
 }
 
+static const char *args_in(const struct signature *v, size_t n, const char *name)
+{
+	const struct signature *s = bsearch(name, v, n, sizeof(*v), by_name);
+	return s ? s->args : NULL;
+}
+
 const char *us_syscall_args(enum us_syscall_abi abi, uint64_t number)
 {
-	const char *name = us_syscall_name(abi, number);
-	const struct signature *s = name ? bsearch(name, signatures,
-						   sizeof(signatures) /
-							   sizeof(signatures[0]),
-						   sizeof(signatures[0]), by_name)
-					 : NULL;
-	return s ? s->args : NULL;
+	const char *name = us_syscall_name(abi, number), *args = NULL;
+	if (name && abi == US_ABI_I386)
+		args = args_in(i386_signatures,
+			       sizeof(i386_signatures) / sizeof(i386_signatures[0]),
+			       name);
+	if (name && !args)
+		args = args_in(signatures, sizeof(signatures) / sizeof(signatures[0]),
+			       name);
+	return args;
 }
 
 enum us_syscall_fate us_syscall_fate(enum us_syscall_abi abi, uint64_t number)

@@ -37,6 +37,7 @@ bool us_syscall_number(enum us_syscall_abi abi, const char *name, uint64_t *ret)
  *        B: the call writes as many as it returns
  * O P M  flags of open(), of memory protection, of mmap()
  * o S W  permissions, in octal; a signal; whence of lseek()
+ * L H    the low half of a number, and the high half, which follows
  */
 const char *us_syscall_args(enum us_syscall_abi abi,
 			    uint64_t number); /* NULL: not known */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls as text, where one is cut in two by another thread's: what was not known
  * at its entry is in the second part. */
+#include "report/syscall_text.h"
 #include "report/trace_format.h"
 #include "trace/syscall_message.h"
 #include "trace/syscalls.h"
@@ -190,6 +191,50 @@ static void arguments_that_are_not_known(void **state)
 	free(x.text);
 }
 
+static void shows(const char *name, const uint64_t arg[US_SYSCALL_ARGS], int32_t value,
+		  const char *want)
+{
+	struct us_syscall c = { .abi = US_ABI_I386,
+				.end = US_SYSCALL_DONE,
+				.has_number = true,
+				.has_args = true,
+				.has_value = true,
+				.value = value };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	assert_true(us_syscall_number(US_ABI_I386, name, &c.number));
+	memcpy(c.arg, arg, sizeof(c.arg));
+	us_syscall_print_args(out, &c, 0, us_syscall_n_args(&c));
+	fputs(" = ", out);
+	us_syscall_print_result(out, &c);
+	fclose(out);
+	assert_string_equal(text, want);
+	free(text);
+}
+
+/* The registers of 32-bit programs: addresses are not negative, numbers may be, and
+ * those of 64 bits take two. */
+static void numbers_of_32_bits(void **state)
+{
+	(void)state;
+	shows("mmap2", (const uint64_t[6]){ 0, 4096, 3, 0x22, UINT32_MAX, 0 },
+	      (int32_t)0xf7fd0000,
+	      "NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0 = "
+	      "0xf7fd0000");
+	shows("mmap", (const uint64_t[6]){ 0xffbc0000, 9, 9, 9, 9, 9 }, -12,
+	      "0xffbc0000 = -1 ENOMEM (Cannot allocate memory)");
+	shows("lseek", (const uint64_t[6]){ 3, 4294967286, 1 }, 90,
+	      "3, -10, SEEK_CUR = 90");
+	shows("pread64", (const uint64_t[6]){ 3, 0x8000, 512, 0x80000000, 2, 7 }, 512,
+	      "3, 0x8000, 512, 10737418240 = 512");
+	shows("fallocate", (const uint64_t[6]){ 3, 0, 0, 1, UINT32_MAX, UINT32_MAX }, 0,
+	      "3, 0, 4294967296, -1 = 0");
+	shows("truncate64", (const uint64_t[6]){ 0x8000, 5, 0, 7, 7, 7 }, 0,
+	      "0x8000, 5 = 0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +242,7 @@ int main(void)
 		cmocka_unit_test(a_path_that_is_known_at_once),
 		cmocka_unit_test(a_path_that_is_never_known),
 		cmocka_unit_test(arguments_that_are_not_known),
+		cmocka_unit_test(numbers_of_32_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
