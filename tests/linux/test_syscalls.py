@@ -3,7 +3,7 @@
 """What programs ask of Debian's Linux under TCG, beside what strace says of the same on
 this host.
 
-usage: test_syscalls.py BUILD [--qemu SUITE]
+usage: test_syscalls.py BUILD [--qemu SUITE] [--smp N] [--cpu MODEL]
 
 The programs are busybox's, in a folder that is the guest's first file system, and this
 host's chroot.
@@ -41,9 +41,15 @@ exec >/dev/console 2>&1
 /bin/busybox mount -t devtmpfs dev /dev
 cd /
 {commands}
+[ ! -e /bin/gates ] || /bin/gates </dev/null >/tmp/out 2>&1
 echo END
 /bin/busybox poweroff -f
 """
+# 32-bit: by the vDSO, where the model of the processor decides on syscall or sysenter,
+# and by int 0x80.
+GATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "gates.c")
+NARROW = ["-m32", "-O2", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-fomit-frame-pointer",
+          "-fno-stack-protector", "-fcf-protection=none", "-Wl,-z,noexecstack"]
 # When a parent hears of its children's end is a matter of time.
 TIMELY = ("wait4", "rt_sigreturn")
 # Addresses, identities, and what the vDSO may answer.
@@ -73,6 +79,9 @@ def make_root(folder):
     for name in PROGRAMS:
         fs.link("/bin/" + name, "busybox")
         os.symlink("busybox", os.path.join(folder, "bin", name))
+    gates = os.path.join(folder, "gates")
+    if not subprocess.run(["gcc", *NARROW, GATES, "-o", gates], stderr=subprocess.DEVNULL).returncode:
+        fs.add_file("/bin/gates", gates)
     quoted = [" ".join("'" + w + "'" for w in c) for c in COMMANDS]
     fs.add("/init", INIT.format(commands="\n".join(f"{c} </dev/null >/tmp/out 2>&1" for c in quoted)))
     return fs
@@ -149,7 +158,7 @@ class Linux:
         initrd, log = os.path.join(folder, "initrd"), os.path.join(folder, "serial")
         fs.write(initrd)
         self.us.run("trace", "--syscalls", "-o", self.out, "--", qemu.program, "-M", "q35",
-                    "-m", "256", "-smp", str(args.smp), "-cpu", "max", "-nodefaults", "-no-reboot",
+                    "-m", "256", "-smp", str(args.smp), "-cpu", args.cpu, "-nodefaults", "-no-reboot",
                     "-display", "none", "-serial", "file:" + log,
                     "-kernel", kernel(args.build)[0], "-initrd", initrd, "-append",
                     "console=ttyS0 quiet panic=-1 clocksource=tsc tsc=reliable "
@@ -184,6 +193,24 @@ def is_without_value(c):
     return c.name == "rt_sigreturn" and c.result == "?"
 
 
+def are_narrow(linux):
+    """Each of them twice: by the vDSO, and by int 0x80."""
+    first = next((c for c in linux.calls if c.path() == "/bin/gates" and c.name == "execve"), None)
+    if not first:
+        raise Skip("gcc -m32 does not work here")
+    told = [c for c in linux.calls if c.order > first.order]
+    line = Counter(f"{c.name}({c.args}) = {c.result}" for c in told)
+    for want in ('write(1, "gate\\n", 5) = 5',
+                 'pwrite64(%d, "x", 1, 4294967297) = -1 EFBIG (File too large)',
+                 "lseek(%d, -10, SEEK_CUR) = -1 EINVAL (Invalid argument)"):
+        found = sum(line[want % fd] for fd in (3, 4)) if "%" in want else line[want]
+        check(found == 2, f"{want}: {found} in {line}")
+    maps = [c for c in told if c.name == "mmap2"]
+    check(len(maps) == 2 and all(c.args == "NULL, 4096, PROT_READ|PROT_WRITE, "
+                                 "MAP_PRIVATE|MAP_ANONYMOUS, -1, 0" and
+                                 re.fullmatch("0xf7[0-9a-f]{6}", c.result) for c in maps), f"{maps}")
+
+
 def is_summed_up(linux):
     """The table has what the lines have; a call that has not returned is not in it."""
     done = [c for c in linux.calls if c.value is not None or "ERESTART" in c.result
@@ -211,6 +238,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--qemu", default="")
     parser.add_argument("--smp", type=int, default=2)
+    parser.add_argument("--cpu", default="max", help="such as max,vendor=GenuineIntel")
     args = parser.parse_args()
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="uniscope-linux-") as folder:
@@ -228,6 +256,7 @@ def main():
             tap.point(" ".join(command), lambda c=command: is_same(
                 linux, Host(os.path.join(folder, "root")), c))
         if linux:
+            tap.point("32-bit calls", lambda: are_narrow(linux))
             tap.point("the table", lambda: is_summed_up(linux))
             tap.point("all calls have ended", lambda: all_has_ended(linux))
     tap.end()

@@ -4,11 +4,24 @@
 
 #include <string.h>
 
-/* syscall; int 0x80.  Not sysenter: it does not return to the instruction after it. */
-static bool is_x86(const uint8_t *code, enum us_syscall_abi *ret)
+/*
+ * syscall; int 0x80; and syscall or sysenter before an int 0x80, which is what 32-bit
+ * programs execute in Linux's vDSO.  They have no other use for these two: wherever
+ * they are executed, Linux returns to the vDSO.
+ */
+static bool is_x86(const uint8_t *code, struct us_syscall_insn *ret)
 {
 	bool syscall = code[0] == 0x0f && code[1] == 0x05;
-	*ret = syscall ? US_ABI_X86_64 : US_ABI_I386;
+	bool sysenter = code[0] == 0x0f && code[1] == 0x34;
+	bool in_vdso = code[2] == 0xcd && code[3] == 0x80;
+	*ret = (struct us_syscall_insn){ .abi = US_ABI_I386, .n = 2 };
+	if ((syscall || sysenter) && in_vdso) {
+		ret->gate = syscall ? US_GATE_VDSO_SYSCALL : US_GATE_VDSO_SYSENTER;
+		ret->n = 4;
+		return true;
+	}
+	if (syscall)
+		ret->abi = US_ABI_X86_64;
 	return syscall || (code[0] == 0xcd && code[1] == 0x80);
 }
 
@@ -23,9 +36,9 @@ static bool is_x86_return(const uint8_t *code, size_t n)
 }
 
 /* svc. */
-static bool is_aarch64(const uint8_t *code, enum us_syscall_abi *ret)
+static bool is_aarch64(const uint8_t *code, struct us_syscall_insn *ret)
 {
-	*ret = US_ABI_AARCH64;
+	*ret = (struct us_syscall_insn){ .abi = US_ABI_AARCH64, .n = 4 };
 	return code[3] == 0xd4 && !(code[2] & 0xe0) && (code[0] & 0x1f) == 1;
 }
 

@@ -23,6 +23,7 @@
 #define PC_BITS	      48
 #define ABI_BITS      4
 #define MAX_PER_BLOCK 0xfffU
+#define MAX_ABI	      3U /* below, the rest of these bits is the gate */
 
 /* What is known about an address in the guest's code: bits. */
 enum mark {
@@ -41,7 +42,7 @@ struct vcpu {
 	uint64_t left;	     /* instructions executed when the kernel was left */
 	uint64_t stack;	     /* the kernel's, as seen in the entry's code */
 	uint64_t path_until; /* end of the entry's code, in instructions */
-	uint8_t abi;
+	uint8_t abi, gate;
 	bool entering;	/* the next block is the kernel's entry */
 	bool in_path;	/* it executes the entry's code, before a call */
 	bool told;	/* the stack was reported */
@@ -162,7 +163,7 @@ static void put(unsigned i, uint64_t insns, const struct us_syscall_message *m)
 
 /* Pack for a callback: where a block begins or a system call instruction ends, the
  * number of the block's instructions, and the ABI. */
-static void *pack(uint64_t pc, size_t n, enum us_syscall_abi abi)
+static void *pack(uint64_t pc, size_t n, unsigned abi)
 {
 	uint64_t high = (n < MAX_PER_BLOCK ? n : MAX_PER_BLOCK) << ABI_BITS | abi;
 	return (void *)(uintptr_t)(high << PC_BITS | (pc & ((1ULL << PC_BITS) - 1)));
@@ -219,12 +220,30 @@ static void set_sp(struct us_syscall_message *m, const struct us_program_regs *r
 		m->sp = us_program_memory_read(r, m->sp + 24, &sp, sizeof(sp)) ? sp : 0;
 }
 
+/* The vDSO has pushed ebp, and syscall overwrites ecx, which is therefore in ebp.  At
+ * sysenter the processor changes the stack pointer: the program's is in ebp. */
+static void set_from_vdso(struct us_syscall_message *m, const struct us_program_regs *r,
+			  uint8_t gate)
+{
+	uint32_t last = 0;
+	uint64_t ebp = m->arg[5];
+	if (gate == US_GATE_VDSO_SYSCALL)
+		m->arg[1] = ebp;
+	else
+		m->sp = ebp;
+	m->arg[5] = us_program_memory_read(r, m->sp, &last, sizeof(last)) ? last : 0;
+	/* As for int 0x80: it may be unknown at the return. */
+	if (!us_program_memory_is_there(r))
+		m->sp = 0;
+}
+
 /* Before a system call instruction; behind: where it ends, and the ABI. */
 static void on_syscall(unsigned i, void *behind)
 {
 	struct vcpu *v = vcpu_of(i);
 	v->pc = pc_of(behind);
-	v->abi = abi_of(behind);
+	v->abi = abi_of(behind) & MAX_ABI;
+	v->gate = (uint8_t)(abi_of(behind) / (MAX_ABI + 1));
 	v->insns = insns_of(i);
 	if (!v->entering)
 		__atomic_fetch_add(&all.n_entering, 1, __ATOMIC_RELAXED);
@@ -263,8 +282,13 @@ static void on_entry(unsigned i, const void *block, const uint64_t *env)
 		 * kernel. */
 		if (v->abi == US_ABI_X86_64 && c.behind != v->pc)
 			return;
+		if (v->gate == US_GATE_VDSO_SYSCALL && (uint32_t)c.arg[1] != v->pc - 2)
+			return;
 		set_call(&m, &c);
-		set_sp(&m, &v->regs, true);
+		if (v->gate)
+			set_from_vdso(&m, &v->regs, v->gate);
+		else
+			set_sp(&m, &v->regs, true);
 		if (!is_filtered(&m))
 			us_syscall_texts_before(&v->texts, &v->regs, &m);
 		us_syscall_texts_remember(&m);
@@ -459,8 +483,16 @@ static bool is_behind(const struct block *b, enum us_syscall_abi *ret)
 {
 	const uint8_t *code = qemu_plugin_insn_haddr(b->first);
 	unsigned n = all.code->insn;
-	if (b->pc % US_EVENTS_PAGE >= n)
-		return code && all.code->is_call(code - n, ret);
+	uint8_t before[US_SYSCALL_INSN] = { 0 };
+	struct us_syscall_insn x;
+	if (b->pc % US_EVENTS_PAGE >= n) {
+		if (!code)
+			return false;
+		memcpy(before, code - n, n);
+		bool is = all.code->is_call(before, &x);
+		*ret = x.abi;
+		return is;
+	}
 	unsigned marks = *marks_of(b->pc) / BEHIND;
 	*ret = marks ? (enum us_syscall_abi)__builtin_ctz(marks) : 0;
 	return marks;
@@ -493,15 +525,30 @@ static void add_path_call(struct qemu_plugin_insn *insn, uint64_t end)
 		before(insn, on_path_call, NULL);
 }
 
+/* Looks also at what is behind it, if that is on the same page. */
+static bool is_call(const struct qemu_plugin_insn *insn, const uint8_t *code,
+		    struct us_syscall_insn *ret)
+{
+	uint8_t bytes[US_SYSCALL_INSN] = { 0 };
+	size_t n = all.code->insn;
+	const uint8_t *there = qemu_plugin_insn_haddr(insn);
+	memcpy(bytes, code, n);
+	if (there && qemu_plugin_insn_vaddr(insn) % US_EVENTS_PAGE + sizeof(bytes) <=
+			     US_EVENTS_PAGE)
+		memcpy(bytes + n, there + n, sizeof(bytes) - n);
+	return all.code->is_call(bytes, ret);
+}
+
 static void translate_insn(struct qemu_plugin_insn *insn, const uint8_t *code, size_t n)
 {
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
-	enum us_syscall_abi abi;
+	struct us_syscall_insn x;
 	struct us_flow_insn flow;
-	if (n == all.code->insn && all.code->is_call(code, &abi)) {
-		if ((pc + n) % US_EVENTS_PAGE < n)
-			*marks_of(pc + n) |= (uint8_t)(BEHIND << abi);
-		before(insn, on_syscall, pack(pc + n, 0, abi));
+	if (n == all.code->insn && is_call(insn, code, &x)) {
+		if ((pc + x.n) % US_EVENTS_PAGE < n)
+			*marks_of(pc + x.n) |= (uint8_t)(BEHIND << x.abi);
+		before(insn, on_syscall,
+		       pack(pc + x.n, 0, x.gate * (MAX_ABI + 1) + x.abi));
 		return;
 	}
 	if (all.code->is_return(code, n))
