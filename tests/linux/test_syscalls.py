@@ -209,6 +209,11 @@ def are_narrow(linux):
     check(len(maps) == 2 and all(c.args == "NULL, 4096, PROT_READ|PROT_WRITE, "
                                  "MAP_PRIVATE|MAP_ANONYMOUS, -1, 0" and
                                  re.fullmatch("0xf7[0-9a-f]{6}", c.result) for c in maps), f"{maps}")
+    # Two processes, with a kernel stack each; where it is was learned from the first gate.
+    rounds = Counter(c.thread for c in told if c.name == "sched_yield")
+    check(sorted(rounds.values()) == [40, 40], f"{rounds}")
+    pids = [{c.value for c in told if c.thread == t and c.name == "getpid"} for t in rounds]
+    check(all(len(p) == 1 for p in pids) and pids[0] != pids[1], f"{pids}")
 
 
 def is_summed_up(linux):

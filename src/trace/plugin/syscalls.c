@@ -16,6 +16,8 @@
 
 #define MAX_VCPU      256U
 #define PATH_INSNS    4096U /* executed by an entry until its first call */
+#define MOVE_INSNS    512U  /* executed by a gate's first call; a switch takes more */
+#define STACK_PART    512U
 #define MAX_FILTER    1024U
 #define N_WANDERER    256U /* a power of two */
 #define N_MARK	      (1U << 16)
@@ -41,11 +43,14 @@ struct vcpu {
 	uint64_t open;	     /* the same pc, until it returns */
 	uint64_t left;	     /* instructions executed when the kernel was left */
 	uint64_t stack;	     /* the kernel's, as seen in the entry's code */
+	uint64_t entry;	     /* where the kernel was entered */
+	uint64_t first;	     /* the stack of its entry's first call; 0: none yet */
 	uint64_t path_until; /* end of the entry's code, in instructions */
 	uint8_t abi, gate;
 	bool entering;	/* the next block is the kernel's entry */
 	bool in_path;	/* it executes the entry's code, before a call */
 	bool told;	/* the stack was reported */
+	bool waits;	/* the stack is that of a later call of the entry's code */
 	bool elsewhere; /* the call may return to another place */
 };
 
@@ -54,6 +59,7 @@ static struct {
 	struct vcpu *vcpu;
 	const struct us_syscall_code *code;
 	unsigned n_entering; /* vCPUs; atomic */
+	uint64_t mover;	     /* a gate that leaves the stack of its first call */
 	struct {
 		uint64_t pc;
 		uint8_t marks;
@@ -262,9 +268,11 @@ static void on_entry(unsigned i, const void *block, const uint64_t *env)
 {
 	struct vcpu *v = vcpu_of(i);
 	struct us_program_call c = { 0 };
+	v->waits = false;
 	if (!v->entering) {
 		/* Entered by a fault: the code that follows is the same. */
 		v->told = true;
+		v->entry = 0;
 		if (all.code->is_entry)
 			begin_path(v, insns_of(i));
 		return;
@@ -294,7 +302,8 @@ static void on_entry(unsigned i, const void *block, const uint64_t *env)
 		us_syscall_texts_remember(&m);
 	}
 	v->open = v->pc;
-	v->stack = 0;
+	v->stack = v->first = 0;
+	v->entry = v->abi == US_ABI_I386 && !v->gate ? pc_of(block) : 0;
 	v->told = is_filtered(&m);
 	v->elsewhere = m.has_number && m.number < MAX_FILTER &&
 		       all.elsewhere[m.abi][m.number];
@@ -308,7 +317,27 @@ static uint64_t *wanderer_of(uint64_t stack)
 	return &all.wanderer[stack * 0x9e3779b97f4a7c15 >> 33 & (N_WANDERER - 1)];
 }
 
-/* The entry's code makes its first call, on this stack. */
+/*
+ * Through a gate (int 0x80) the processor itself changes the stack.  On Linux since 6.7
+ * this is one that all threads of a vCPU use: the entry's first call copies what is on
+ * it to the thread's stack, where the entry continues.  That is learned from the first
+ * such entry.  Is this call not yet on the thread's stack?
+ */
+static bool will_move(struct vcpu *v, uint64_t sp, uint64_t insns)
+{
+	if (!v->entry || insns > v->insns + MOVE_INSNS)
+		return false;
+	if (!v->first) {
+		v->first = sp;
+		v->waits = v->entry == all.mover;
+		return v->waits;
+	}
+	if (v->first / STACK_PART != sp / STACK_PART)
+		all.mover = v->entry;
+	return false;
+}
+
+/* The entry's code makes a call, on this stack. */
 static void on_stack(unsigned i, struct vcpu *v, uint64_t sp)
 {
 	struct us_syscall_message m = {
@@ -317,6 +346,9 @@ static void on_stack(unsigned i, struct vcpu *v, uint64_t sp)
 	v->in_path = false;
 	here = NULL;
 	v->stack = sp;
+	if (will_move(v, sp, insns_of(i)))
+		return;
+	v->waits = false;
 	if (v->elsewhere)
 		*wanderer_of(sp) = sp;
 	v->elsewhere = false;
@@ -354,7 +386,8 @@ static void on_path(unsigned i, const void *block, const uint64_t *env)
 	if (us_program_regs_begin(&v->regs, env, pc_of(block)) &&
 	    us_program_regs_sp(&v->regs, &sp)) {
 		v->stack = sp;
-		v->told = true;
+		if (!v->waits || insns_of(i) > v->insns + MOVE_INSNS)
+			v->told = true;
 		begin_path(v, insns_of(i));
 	}
 }
@@ -476,6 +509,7 @@ struct block {
 	struct qemu_plugin_insn *first;
 	uint64_t pc;
 	size_t n;
+	bool in_path; /* follows a call of an entry's code */
 };
 
 /* Does a system call instruction end where the block begins? */
@@ -498,7 +532,7 @@ static bool is_behind(const struct block *b, enum us_syscall_abi *ret)
 	return marks;
 }
 
-static void translate_start(const struct block *b)
+static void translate_start(struct block *b)
 {
 	const struct callbacks *c = callbacks();
 	enum us_syscall_abi abi;
@@ -508,7 +542,8 @@ static void translate_start(const struct block *b)
 		*marks |= ENTRY;
 	if (*marks & ENTRY)
 		before(b->first, c->entry, pack(b->pc, b->n, 0));
-	if (*marks & BEHIND_PATH_CALL)
+	b->in_path = *marks & BEHIND_PATH_CALL;
+	if (b->in_path)
 		before(b->first, c->path, pack(b->pc, b->n, 0));
 	if (is_behind(b, &abi))
 		before(b->first, c->behind, pack(b->pc, b->n, abi));
@@ -539,7 +574,8 @@ static bool is_call(const struct qemu_plugin_insn *insn, const uint8_t *code,
 	return all.code->is_call(bytes, ret);
 }
 
-static void translate_insn(struct qemu_plugin_insn *insn, const uint8_t *code, size_t n)
+static void translate_insn(const struct block *b, struct qemu_plugin_insn *insn,
+			   const uint8_t *code, size_t n)
 {
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
 	struct us_syscall_insn x;
@@ -556,7 +592,7 @@ static void translate_insn(struct qemu_plugin_insn *insn, const uint8_t *code, s
 	us_plugin.arch->flow(code, n, pc, &flow);
 	if (flow.flow != US_FLOW_CALL)
 		return;
-	if (here && here->in_path)
+	if (b->in_path || (here && here->in_path))
 		*marks_of(pc) |= PATH_CALL;
 	if (*marks_of(pc) & PATH_CALL)
 		add_path_call(insn, pc + n);
@@ -573,6 +609,6 @@ void us_syscalls_translate(struct qemu_plugin_tb *tb)
 		uint8_t copy[US_MAX_INSN + 1] = { 0 };
 		size_t n = qemu_plugin_insn_size(insn);
 		n = n < US_MAX_INSN ? n : US_MAX_INSN;
-		translate_insn(insn, us_insn_bytes(insn, n, copy), n);
+		translate_insn(&b, insn, us_insn_bytes(insn, n, copy), n);
 	}
 }
