@@ -27,20 +27,26 @@ struct us_program_regs_arch {
 	bool (*check)(const uint64_t *env);
 };
 
-enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, CR3, FS, GS };
+enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, CR3, FS, GS, EFER };
 /* struct CPUX86State: 16 registers, eip, eflags, 3 words of condition codes, 4 halves,
  * 6 segments of 3 words, of which the second is the base, ldt, tr, gdt, idt, cr[5]. */
 static const struct reg x86_regs[] = {
-	[RAX] = { "rax", 0 },	  [RCX] = { "rcx", 1 },	    [RDX] = { "rdx", 2 },
-	[RBX] = { "rbx", 3 },	  [RSP] = { "rsp", 4 },	    [RBP] = { "rbp", 5 },
-	[RSI] = { "rsi", 6 },	  [RDI] = { "rdi", 7 },	    [R8] = { "r8", 8 },
-	[R9] = { "r9", 9 },	  [R10] = { "r10", 10 },    [CR3] = { "cr3", 56 },
-	[FS] = { "fs_base", 36 }, [GS] = { "gs_base", 39 },
+	[RAX] = { "rax", 0 },	      [RCX] = { "rcx", 1 },
+	[RDX] = { "rdx", 2 },	      [RBX] = { "rbx", 3 },
+	[RSP] = { "rsp", 4 },	      [RBP] = { "rbp", 5 },
+	[RSI] = { "rsi", 6 },	      [RDI] = { "rdi", 7 },
+	[R8] = { "r8", 8 },	      [R9] = { "r9", 9 },
+	[R10] = { "r10", 10 },	      [CR3] = { "cr3", 56 },
+	[FS] = { "fs_base", 36 },     [GS] = { "gs_base", 39 },
+	[EFER] = { "efer", NOWHERE },
 };
-#define X86_IDT_BASE 51 /* followed by its limit, in half a word */
-#define X86_CR0	     53
-#define X86_PAGING   0x80000001ULL
-#define X86_PC_WORD  16
+#define X86_EFER_LMA   (1ULL << 10)
+#define X86_HFLAGS     22 /* the lower half: QEMU's own flags */
+#define X86_HFLAGS_LMA (1ULL << 14)
+#define X86_IDT_BASE   51 /* followed by its limit, in half a word */
+#define X86_CR0	       53
+#define X86_PAGING     0x80000001ULL
+#define X86_PC_WORD    16
 
 enum arm_reg { X0, X1, X2, X3, X4, X5, X8, SP, SP_EL0, TTBR0, TPIDR };
 static const struct reg arm_regs[] = {
@@ -140,6 +146,16 @@ bool us_program_regs_sp(const struct us_program_regs *r, uint64_t *ret)
 {
 	*ret = read_reg(r, r->arch->sp);
 	return *ret;
+}
+
+bool us_program_regs_is_long(const struct us_program_regs *r)
+{
+	uint64_t efer;
+	if (r->arch->pc_word != X86_PC_WORD)
+		return true;
+	if (r->env)
+		return r->env[X86_HFLAGS] & X86_HFLAGS_LMA;
+	return !us_register_read(&r->registers, EFER, &efer) || efer & X86_EFER_LMA;
 }
 
 bool us_program_regs_gates(const struct us_program_regs *r, uint64_t *ret_gva,

@@ -66,6 +66,8 @@ void us_program_regs_read(const struct us_program_regs *r, enum us_syscall_abi a
 			  bool entered, struct us_program_call *ret);
 bool us_program_regs_sp(const struct us_program_regs *r, uint64_t *ret);
 
+/* Is an x86 processor in long mode, as 64-bit kernels need it, or is it not known? */
+bool us_program_regs_is_long(const struct us_program_regs *r);
 /* x86: address and size in bytes of the interrupt table.  False: not known. */
 bool us_program_regs_gates(const struct us_program_regs *r, uint64_t *ret_gva,
 			   size_t *ret_n);

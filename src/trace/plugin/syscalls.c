@@ -213,17 +213,18 @@ static bool is_filtered(const struct us_syscall_message *m)
 }
 
 /* At int 0x80 the processor itself changes the stack pointer, and pushes the program's
- * together with rip, cs and the flags.  0: not known. */
+ * together with the program counter, cs and the flags.  0: not known. */
 static void set_sp(struct us_syscall_message *m, const struct us_program_regs *r,
 		   bool entered)
 {
 	uint64_t sp = 0;
+	size_t n = us_program_regs_is_long(r) ? 8 : 4;
 	if (m->abi != US_ABI_I386)
 		return;
 	if (!us_program_memory_is_there(r))
 		m->sp = 0;
 	else if (entered)
-		m->sp = us_program_memory_read(r, m->sp + 24, &sp, sizeof(sp)) ? sp : 0;
+		m->sp = us_program_memory_read(r, m->sp + 3 * n, &sp, n) ? sp : 0;
 }
 
 /* The vDSO has pushed ebp, and syscall overwrites ecx, which is therefore in ebp.  At
