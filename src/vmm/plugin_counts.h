@@ -26,6 +26,7 @@
 #define US_COUNTS_VERSION  2U
 #define US_COUNTS_MAX_VCPU 256U
 #define US_COUNTS_MAX_NODE (1U << 26)
+#define US_COUNTS_N_NODE   (1U << 19) /* unless asked otherwise */
 #define US_COUNTS_PAGE	   4096U
 
 /* A node's address is that of a function, or one of these. */

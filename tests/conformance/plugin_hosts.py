@@ -52,11 +52,12 @@ class Hosts:
 
     # --- the host's memory ---
 
-    def in_small_shm(self, size, *command):
+    def in_small_shm(self, size, *command, tmpdir=""):
         """uniscope with a /dev/shm of this size, of which nothing is left behind."""
         words = shlex.join([self.us.program, *command, "-o", self.us.data(), "--",
                             *self.vm(self.qemu.program)])
-        script = (f"mount -t tmpfs -o size={size} none /dev/shm || exit 77\n{words}\n"
+        script = (f"mount -t tmpfs -o size={size} none /dev/shm || exit 77\nunset TMPDIR\n"
+                  f"{'TMPDIR=' * bool(tmpdir)}{tmpdir} {words}\n"
                   "code=$?\ntest -z \"$(ls /dev/shm)\" || exit 78\nexit $code")
         done = patience.run(["unshare", "-m", "sh", "-c", script], 120)
         if done.returncode == 77 or "unshare" in done.stderr:
@@ -68,15 +69,17 @@ class Hosts:
         for size, command, words in (("1m", "count", "count --nodes"),
                                      ("1m", "trace", "count --nodes"),
                                      ("24m", "trace", "trace --ring")):
-            done = self.in_small_shm(size, command)
-            check(done.returncode == 1 and words in done.stderr
+            done = self.in_small_shm(size, command, "-d", "5")
+            check(done.returncode == 0, f"in /tmp: {done.stderr}")
+            done = self.in_small_shm(size, command, tmpdir="/dev/shm")
+            check(done.returncode == 1 and words in done.stderr and "TMPDIR=DIR" in done.stderr
                   and "remount" in done.stderr and "ended with status" in done.stderr,
                   f"{command} in {size}: exit {done.returncode}: {done.stderr}")
-        done = self.in_small_shm("4m", "count", "--nodes", "1000", "-d", "10")
+        done = self.in_small_shm("4m", "count", "--nodes", "1000", "-d", "10", tmpdir="/dev/shm")
         check(done.returncode == 0, f"what was advised: {done.stderr}")
 
     def record_goes_without(self):
-        done = self.in_small_shm("1m", "record", "-d", "2")
+        done = self.in_small_shm("1m", "record", "-d", "2", tmpdir="/dev/shm")
         check(done.returncode == 0 and "QEMU did not start with it" in done.stderr, done.stderr)
 
     # --- what has no room ---

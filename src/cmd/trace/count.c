@@ -27,7 +27,6 @@ struct settings {
 	struct us_plugin_asked asked;
 	const char *out;
 	struct us_symbol_files symbols;
-	uint32_t nodes;
 	const char *functions; /* NULL: all */
 	bool calls_only;
 	bool raw_names, full_paths;
@@ -52,7 +51,7 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_NODES:
 		if (!us_parse_double("--nodes", value, 16, US_COUNTS_MAX_NODE, &number))
 			return false;
-		s->nodes = (uint32_t)number;
+		s->asked.nodes = (uint32_t)number;
 		return true;
 	case OPT_FUNCTIONS:
 		s->functions = value;
@@ -216,7 +215,7 @@ static int attach(struct counting *n, struct us_err *e)
 static int count(struct counting *n, struct us_err *e)
 {
 	struct us_plugin_command c = { .verb = "count",
-				       .nodes = n->set->nodes,
+				       .nodes = n->set->asked.nodes,
 				       .calls_only = n->set->calls_only };
 	int r = us_output_open(&n->output, n->set->out, e);
 	if (r == 0)

@@ -18,10 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define POLL_US 20000
+#define MEMORY	"/dev/shm"
+#define SPARE	(8U << 20) /* bytes for functions, and what is not for a vCPU */
 
 static volatile sig_atomic_t stopped;
 
@@ -61,6 +64,7 @@ static void guest_of_command(struct us_plugin_run *r)
 	if (!us_cmdline_parse(g->vmm, argc, (const char *const *)argv, c))
 		return;
 	snprintf(g->name, sizeof(g->name), "%s", c->name);
+	r->n_cpu = c->cpus;
 	const char *from[] = { c->kernel, c->boot };
 	char *to[] = { g->kernel, g->boot };
 	for (int i = 0; i < 2; i++)
@@ -107,17 +111,36 @@ static int use_dir(struct us_plugin_run *r, const char *dir, struct us_err *e)
 	return 0;
 }
 
+/* About what the plugin's files take. */
+static uint64_t room_for(const struct us_plugin_run *r)
+{
+	const struct us_plugin_asked *a = r->asked;
+	uint64_t nodes = a->nodes ? a->nodes : US_COUNTS_N_NODE;
+	uint64_t vcpu = nodes * sizeof(struct us_counts_node) + a->ring;
+	return SPARE + (r->n_cpu ? r->n_cpu : 1) * vcpu;
+}
+
+/* The folder that the user has named; else memory, of which containers may have little.
+ * On a disk the guest may have to wait when its dirty pages are written. */
+static const char *base_dir(const struct us_plugin_run *r)
+{
+	const char *own = getenv("TMPDIR");
+	struct statvfs st;
+	/* A comma would end QEMU's option. */
+	if (own && own[0] == '/' && strlen(own) <= sizeof(r->dir) - 20 &&
+	    !strchr(own, ','))
+		return own;
+	return access(MEMORY, W_OK) == 0 && statvfs(MEMORY, &st) == 0 &&
+			       (uint64_t)st.f_bavail * st.f_frsize >= room_for(r)
+		       ? MEMORY
+		       : "/tmp";
+}
+
 static int make_dir(struct us_plugin_run *r, struct us_err *e)
 {
 	if (r->asked->dir)
 		return use_dir(r, r->asked->dir, e);
-	const char *base = "/dev/shm";
-	if (access(base, W_OK) < 0)
-		base = getenv("TMPDIR");
-	/* A comma would end QEMU's option. */
-	if (!base || base[0] != '/' || strlen(base) > sizeof(r->dir) - 20 ||
-	    strchr(base, ','))
-		base = "/tmp";
+	const char *base = base_dir(r);
 	snprintf(r->dir, sizeof(r->dir), "%s/uniscope-XXXXXX", base);
 	if (mkdtemp(r->dir))
 		return 0;

@@ -24,6 +24,8 @@ struct us_plugin_asked {
 	const char *dir;      /* folder to use and keep; NULL: a temporary one */
 	uint64_t duration_ns; /* 0: until it ends or is stopped */
 	bool deterministic;
+	uint32_t nodes; /* of each vCPU's tree; 0: the plugin's default */
+	uint64_t ring;	/* bytes of each vCPU's events; 0: no trace */
 	const struct us_function_chooser *chooser; /* NULL: all functions */
 };
 
@@ -31,6 +33,7 @@ struct us_plugin_run {
 	const struct us_plugin_asked *asked;
 	struct us_images images;
 	struct us_guest guest; /* from the command line */
+	unsigned n_cpu;	       /* from there; 0: not known */
 	struct us_launch *launch;
 	char dir[US_PLUGIN_DIR_SIZE];
 	size_t n_function;

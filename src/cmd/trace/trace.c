@@ -46,7 +46,6 @@ struct settings {
 	struct us_trace_syscalls syscalls;
 	const char *out;
 	struct us_symbol_files symbols;
-	uint64_t ring;	  /* bytes a vCPU */
 	uint64_t last_ns; /* keep this much in memory; 0: write all to the file */
 	unsigned depth;	  /* 0: any */
 	enum action action;
@@ -84,7 +83,7 @@ static bool set_ring(struct settings *s, const char *value)
 		us_usage(&us_cmd_trace, "--ring %s: must be from 8K to 2G", value);
 		return false;
 	}
-	for (s->ring = 8; s->ring <= n / 2; s->ring *= 2)
+	for (s->asked.ring = 8; s->asked.ring <= n / 2; s->asked.ring *= 2)
 		;
 	return true;
 }
@@ -152,7 +151,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 				.argv = argv,
 				.settings = s,
 				.set = set_option };
-	s->ring = DEFAULT_RING;
+	s->asked.ring = DEFAULT_RING;
 	s->syscalls.text = -1;
 	if (!us_options_read(&o, ret_exit))
 		return false;
@@ -291,7 +290,7 @@ static void plugin_options(struct tracing *t)
 		snprintf(depth, sizeof(depth), ",depth=%u", s->depth);
 	us_trace_syscalls_options(&s->syscalls, calls, sizeof(calls));
 	snprintf(t->options, sizeof(t->options), ",records=%" PRIu64 "%s%s%s%s%s",
-		 s->ring / 8, depth, s->last_ns ? "" : ",stream=on",
+		 s->asked.ring / 8, depth, s->last_ns ? "" : ",stream=on",
 		 s->asked.deterministic ? ",clock=insns" : "",
 		 s->choice.from ? ",begin=off" : "", calls);
 }

@@ -34,8 +34,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EXPORT	      __attribute__((__visibility__("default")))
-#define DEFAULT_NODES (1U << 19)
+#define EXPORT __attribute__((__visibility__("default")))
 
 /* QEMU refuses a plugin with another version than its own.  It reads this after it has
  * loaded the plugin, so the plugin can choose the version after a look at QEMU. */
@@ -158,7 +157,8 @@ static int complain_file(const char *path, uint64_t size, int code, const char *
 	if (code == -ENOSPC)
 		fprintf(stderr,
 			"uniscope's plugin: it needs %" PRIu64 " MiB; less with %s, "
-			"or make room: mount -o remount,size=4G /dev/shm\n",
+			"or make room: mount -o remount,size=4G /dev/shm; or name a "
+			"folder with room: TMPDIR=DIR uniscope ...\n",
 			(size >> 20) + 1, less);
 	return code;
 }
@@ -389,7 +389,7 @@ static void register_callbacks(qemu_plugin_id_t id, bool calls_only)
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			char **argv)
 {
-	struct options o = { .n_node = DEFAULT_NODES,
+	struct options o = { .n_node = US_COUNTS_N_NODE,
 			     .trace = US_EVENT_OPTIONS_DEFAULT,
 			     .syscalls = { .text = 32 } };
 	struct us_functions functions;
