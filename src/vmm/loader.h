@@ -14,7 +14,8 @@ bool us_is_loader(const char *path);
 /* Which word names the program: 0 if the first is no loader, or executes nothing.  The
  * words may be anything. */
 unsigned us_loader_skip(unsigned argc, const char *const argv[]);
-/* The same for a command that ends with NULL: returns it from the program on. */
+/* The same for a command that ends with NULL: returns it from the program on.  It may
+ * also begin with programs that become a VMM, such as env or taskset. */
 char *const *us_loader_program(char *const *argv);
 
 #endif

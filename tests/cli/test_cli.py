@@ -903,6 +903,15 @@ class Targets(Cli):
             self.assertIn("QEMU was killed: Segmentation fault", said)
             self.assertIn("QEMU was killed: Segmentation fault", run("report", "--json", out).stdout)
 
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_qemu_behind_prefixes(self):
+        for verb in "count", "trace":
+            done = run(verb, "-d", "2", "-o", self.path("x"), "--", "env", "A=b", "nice", "-n", "1",
+                       "qemu-system-x86_64", "-display", "none")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.fails(1, "this is no QEMU\n.*the QEMU command itself", verb, "-o", self.path("x"), "--",
+                       "sh", "-c", "exec qemu-system-x86_64")
+
     def test_qemu_that_leaves(self):
         """It would be in the background without its plugin's files."""
         for verb in "count", "trace":

@@ -58,11 +58,41 @@ static void words_that_are_none(void **state)
 	assert_ptr_equal(us_loader_program(none), none);
 }
 
+/* A command, up to the program that it becomes. */
+static void becomes(const char *line, const char *want)
+{
+	char text[256], *argv[MAX_WORDS + 1] = { NULL }, *rest;
+	unsigned argc = 0;
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *w = strtok_r(text, " ", &rest); w && argc < MAX_WORDS;
+	     w = strtok_r(NULL, " ", &rest))
+		argv[argc++] = w;
+	assert_string_equal(us_loader_program(argv)[0], want);
+}
+
+static void prefixes(void **state)
+{
+	(void)state;
+	becomes("env A=B qemu-system-x86_64 -m 64", "qemu-system-x86_64");
+	becomes("/usr/bin/env -u X QEMU=/bin/qemu-kvm kvm -m 64", "kvm");
+	becomes("taskset -c 0,1 nice -n 5 /opt/qemu-system-aarch64",
+		"/opt/qemu-system-aarch64");
+	becomes("numactl --membind 0 firecracker --id x", "firecracker");
+	becomes("nice ld.so --argv0 q /opt/qemu-system-x86_64",
+		"/opt/qemu-system-x86_64");
+	/* Another process would be the VMM, or none is known. */
+	becomes("time qemu-system-x86_64", "time");
+	becomes("sh -c qemu-system-x86_64", "sh");
+	becomes("env ./run.sh", "env");
+	becomes("nice", "nice");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs),
 		cmocka_unit_test(words_that_are_none),
+		cmocka_unit_test(prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,8 +76,9 @@ static int knows_functions(const struct us_record_plugin *p,
 static int prepare(struct us_record_plugin *p, const struct us_record_settings *s,
 		   struct us_err *e)
 {
-	if (!us_host_takes_plugins(s->argv[0]))
-		return us_fail(e, -ENOTSUP, "%.100s takes no plugins", s->argv[0]);
+	const char *program = us_loader_program(s->argv)[0];
+	if (!us_host_takes_plugins(program))
+		return us_fail(e, -ENOTSUP, "%.100s takes no plugins", program);
 	p->asked = (struct us_plugin_asked){ .symbols = &s->symbols, .argv = s->argv };
 	int r = us_plugin_run_prepare(&p->run, &p->asked, e);
 	if (r == 0 && !is_asked_for(s))

@@ -111,8 +111,9 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 	if (strcmp(vmm, "qemu") != 0) {
 		us_fail(e, -EINVAL, "%s what %.200s runs: this is no QEMU", c->verb,
 			argv[0]);
-		us_hint(e, "only QEMU's emulation sees every call; uniscope record "
-			   "samples guests of any VMM");
+		us_hint(e, "only QEMU's emulation sees every call: give the QEMU "
+			   "command itself, not a script; uniscope record samples "
+			   "guests of any VMM");
 		return -EINVAL;
 	}
 	bool runs = us_cmdline_parse(vmm, argc, (const char *const *)argv, line);
