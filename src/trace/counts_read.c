@@ -88,6 +88,7 @@ void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s)
 		s->resets += v.resets;
 		s->interrupts += v.interrupts;
 	}
+	s->n_full = us_counts_now(c)->n_full;
 	s->slide = slide_of(c, s);
 }
 

@@ -15,6 +15,7 @@ struct us_counts_sums {
 	unsigned n_beyond; /* further ones: what they did is left out */
 	uint64_t insns, calls;
 	uint64_t lost, too_deep, resets, interrupts;
+	uint64_t n_full;  /* as in us_counts_head */
 	uint64_t unnamed; /* instructions in code without names */
 	/* Distance of the images' code, if much of it ran elsewhere; else 0. */
 	uint64_t slide;

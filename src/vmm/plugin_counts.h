@@ -115,6 +115,9 @@ struct us_counts_head {
 	uint64_t slide, n_slid;
 	uint32_t begun; /* 1: the guest has begun to execute */
 	uint32_t reserved;
+	/* Times that the plugin had no room for one more place in the code or function:
+	 * what happens there is not counted, or has no name. */
+	uint64_t n_full;
 };
 
 #endif

@@ -339,6 +339,13 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 				  " calls did not fit in the tree (--nodes): they and "
 				  "what they call are [tree is full]",
 				  s->lost);
+	if (s->n_full)
+		us_plugin_caution(
+			text,
+			"the guest had too much code: %" PRIu64
+			" times there was no room to follow more of it, and calls "
+			"there are missing",
+			s->n_full);
 	if (s->too_deep)
 		us_plugin_caution(text,
 				  "%" PRIu64 " calls were too deep: their instructions "

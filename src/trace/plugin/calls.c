@@ -165,5 +165,6 @@ void us_calls_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	us_look_for_slide(tb, n);
 	for (size_t i = 0; i < n; i++)
 		add_insn(tb, i);
+	us_plugin.counts->n_full = us_plugin.points.n_full;
 	pthread_mutex_unlock(&lock);
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#define MAX_POINT    (1U << 22)
 #define MAX_FUNCTION (1U << 20)
 #define SLOTS(n)     ((n)*2U)
 
@@ -16,9 +15,9 @@ int us_points_init(struct us_points *p, const struct us_functions *f)
 				 .addresses = f->n == 0,
 				 .n_point = 1,
 				 .n_function = US_N_COUNTS_SPECIAL };
-	p->point = us_reserve(MAX_POINT * sizeof(*p->point));
+	p->point = us_reserve(US_POINTS_MAX * sizeof(*p->point));
 	p->function = us_reserve(MAX_FUNCTION * sizeof(*p->function));
-	p->point_slot = us_reserve(SLOTS(MAX_POINT) * sizeof(*p->point_slot));
+	p->point_slot = us_reserve(SLOTS(US_POINTS_MAX) * sizeof(*p->point_slot));
 	p->function_slot = us_reserve(SLOTS(MAX_FUNCTION) * sizeof(*p->function_slot));
 	return p->point && p->function && p->point_slot && p->function_slot ? 0
 									    : -ENOMEM;
@@ -50,8 +49,10 @@ static struct us_track_function *intern_function(struct us_points *p, uint64_t a
 	for (; p->function_slot[i]; i = (i + 1) & (SLOTS(MAX_FUNCTION) - 1))
 		if (p->function[p->function_slot[i]].address == address)
 			return &p->function[p->function_slot[i]];
-	if (p->n_function == MAX_FUNCTION)
+	if (p->n_function == MAX_FUNCTION) {
+		p->n_full++;
 		return &us_track_unnamed;
+	}
 	struct us_track_function *f = &p->function[p->n_function];
 	f->address = address;
 	f->number = p->n_function;
@@ -84,17 +85,21 @@ static bool is_like(const struct us_point *a, const struct us_point *b)
 	       a->entry.function == b->entry.function &&
 	       a->entry.n_insn == b->entry.n_insn &&
 	       a->entry.n_before == b->entry.n_before && a->rest == b->rest &&
-	       a->site.by_stack == b->site.by_stack && a->bytes == b->bytes;
+	       a->site.by_stack == b->site.by_stack &&
+	       a->site.alternate == b->site.alternate && a->bytes == b->bytes;
 }
 
 struct us_point *us_points_intern(struct us_points *p, const struct us_point *like)
 {
-	uint32_t *slot = &p->point_slot[hash(like->pc, SLOTS(MAX_POINT))];
+	uint64_t key = like->pc + ((uint64_t)like->rest << 48);
+	uint32_t *slot = &p->point_slot[hash(key, SLOTS(US_POINTS_MAX))];
 	for (uint32_t i = *slot; i; i = p->point[i].next)
 		if (is_like(&p->point[i], like))
 			return &p->point[i];
-	if (p->n_point == MAX_POINT)
+	if (p->n_point == US_POINTS_MAX) {
+		p->n_full++;
 		return NULL;
+	}
 	struct us_point *x = &p->point[p->n_point];
 	*x = *like;
 	us_track_site_prepare(&x->site);

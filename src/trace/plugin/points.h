@@ -13,8 +13,10 @@
 #include "trace/functions.h"
 #include "trace/track.h"
 
+#define US_POINTS_MAX (1U << 22)
+
 struct us_point {
-	uint64_t pc;
+	uint64_t pc; /* 0: many share this point */
 	struct us_track_site site;
 	struct us_track_entry entry;
 	uint32_t rest; /* instructions of the block from pc to its end */
@@ -32,6 +34,7 @@ struct us_points {
 	struct us_track_function *function;
 	uint32_t *point_slot, *function_slot;
 	uint32_t n_point, n_function;
+	uint64_t n_full; /* times that there was no room for one more */
 };
 
 int us_points_init(struct us_points *p, const struct us_functions *f); /* -ENOMEM */

@@ -407,6 +407,11 @@ struct us_point *us_block_point(const struct us_block *b, uint64_t target)
 	like.bytes = b->flow.link_bytes;
 	if (target)
 		like.site.target = us_points_called(ps, target);
+	/* Programs have no end of code without names: where it is makes no difference.
+	 */
+	if (like.site.in == &us_track_unnamed &&
+	    (!like.site.target || like.site.target == &us_track_unnamed))
+		like.pc = 0;
 	return us_points_intern(ps, &like);
 }
 
@@ -652,5 +657,6 @@ void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	us_link_flush(&b);
 	if (us_plugin.syscalls)
 		us_syscalls_translate(tb);
+	us_plugin.counts->n_full = us_plugin.points.n_full;
 	pthread_mutex_unlock(&lock);
 }
