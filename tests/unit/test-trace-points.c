@@ -8,9 +8,9 @@
 #define KERNEL 0xffffffff81000000ULL
 #define FIRST  0x400000ULL
 
-static const struct us_function_range ranges[] = { { .start = KERNEL,
-						     .end = KERNEL + 0x100,
-						     .entry = KERNEL } };
+static const struct us_function_range ranges[] = {
+	{ .start = KERNEL, .end = KERNEL + 0x100, .entry = KERNEL }
+};
 
 static void begin(void)
 {
