@@ -149,6 +149,16 @@ struct level {
 	uint32_t scope; /* around it */
 };
 
+/* Of an inlined function there is an abstract copy, which has no code; what is declared
+ * within it has: g++ puts the code of a lambda there, gcc that of a nested function. */
+static uint32_t enter_abstract(struct level *l)
+{
+	return dwarf_tag(&l->die) == DW_TAG_subprogram &&
+			       dwarf_hasattr(&l->die, DW_AT_inline)
+		       ? NO_SCOPE
+		       : NOT_ENTERED;
+}
+
 /* The scope of a DIE's children; NOT_ENTERED: they do not matter. */
 static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 		      struct spans *spans, const struct charge *since)
@@ -173,9 +183,10 @@ static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 	}
 	uint64_t first = 0;
 	uint32_t index = (uint32_t)u->scopes.n;
-	if (index >= NOT_ENTERED ||
-	    !add_ranges(d, &l->die, index, spans, since, &first))
+	if (index >= NOT_ENTERED)
 		return NOT_ENTERED;
+	if (!add_ranges(d, &l->die, index, spans, since, &first))
+		return enter_abstract(l);
 	struct scope *s = us_vec_push(&u->scopes);
 	if (!s)
 		return NOT_ENTERED;
@@ -403,6 +414,9 @@ static void read_units(struct us_dwarf *d)
 		return;
 	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, NULL) == 0 &&
 	       !overdue(d, &since)) {
+		/* DWARF 4 has types in a section of their own, with its own offsets. */
+		if (type == DW_UT_type && version < 5)
+			continue;
 		if (d->units.n) {
 			struct unit *last = &d->units.v[d->units.n - 1];
 			Dwarf_Off begun = dwarf_dieoffset(&last->die);

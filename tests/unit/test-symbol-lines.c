@@ -198,6 +198,79 @@ static void c_programs(void **state)
 	assert_int_equal(compare(in_work_dir("p32"), 1).differ, 0);
 }
 
+/* The code of a nested function, and of a lambda, is told of within the abstract copy
+ * of the inlined function around it; with types in a section of their own, offsets
+ * begin again there. */
+static void within_inlined_ones(void **state)
+{
+	(void)state;
+	static const char nested[] =
+		"static inline __attribute__((always_inline)) int step(int x) {\n"
+		"	return x * 3 + 1;\n"
+		"}\n"
+		"volatile int sink;\n"
+		"static inline __attribute__((always_inline)) void poll(int n) {\n"
+		"	__attribute__((noinline)) int inner(int i) {\n"
+		"		for (int k = 0; k < i; k++)\n"
+		"			sink += step(sink);\n"
+		"		return sink;\n"
+		"	}\n"
+		"	for (int i = 0; i < n; i++)\n"
+		"		sink += inner(i);\n"
+		"}\n"
+		"void _start(void) {\n"
+		"	for (;;)\n"
+		"		poll(sink);\n"
+		"}\n";
+	static const char lambda[] =
+		"volatile int sink;\n"
+		"struct S {\n"
+		"	inline __attribute__((always_inline)) int step(int x) {\n"
+		"		return x * sink + n;\n"
+		"	}\n"
+		"	__attribute__((noinline)) int m(int x) {\n"
+		"		int r = 0;\n"
+		"		for (int k = 0; k < x; k++)\n"
+		"			r += step(k);\n"
+		"		return r;\n"
+		"	}\n"
+		"	int n;\n"
+		"};\n"
+		"template <class F> __attribute__((noinline)) void each(int n, F f) {\n"
+		"	for (int i = 0; i < n; i++)\n"
+		"		f(i);\n"
+		"}\n"
+		"inline __attribute__((always_inline)) void poll(int n) {\n"
+		"	each(n, [](int i) __attribute__((noinline)) {\n"
+		"		S s;\n"
+		"		s.n = i;\n"
+		"		for (int k = 0; k < i; k++)\n"
+		"			sink += s.step(k) + s.m(k);\n"
+		"	});\n"
+		"}\n"
+		"extern \"C\" void _start() {\n"
+		"	for (;;)\n"
+		"		poll(sink);\n"
+		"}\n";
+	static const char *const how[] = {
+		"cc -gdwarf-4 n.c",
+		"cc -gdwarf-5 n.c",
+		"g++ -gdwarf-4 l.cc",
+		"g++ -gdwarf-5 l.cc",
+		"g++ -gdwarf-4 -fdebug-types-section l.cc",
+	};
+	write_file("n.c", nested, sizeof(nested) - 1);
+	write_file("l.cc", lambda, sizeof(lambda) - 1);
+	need("addr2line --version > version && g++ -c l.cc");
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		assert_true(run("%s -O2 -static -nostdlib -o n", how[i]));
+		struct tally t = compare(in_work_dir("n"), 1);
+		assert_true(t.same + t.clone > 50);
+		assert_int_equal(t.differ, 0);
+		assert_int_equal(t.file, 0);
+	}
+}
+
 static void assembly(void **state)
 {
 	(void)state;
@@ -339,7 +412,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(c_programs),	cmocka_unit_test(assembly),
 		cmocka_unit_test(inline_chain), cmocka_unit_test(this_program),
-		cmocka_unit_test(gnu_mach),
+		cmocka_unit_test(gnu_mach),	cmocka_unit_test(within_inlined_ones),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
