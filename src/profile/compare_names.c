@@ -78,6 +78,20 @@ static bool add_types(struct entries *all, struct entry *x)
 	return true;
 }
 
+static const char *keep(struct entries *all, const char *text)
+{
+	char **slot = us_vec_push(&all->texts);
+	if (slot)
+		*slot = strdup(text);
+	return slot ? *slot : NULL;
+}
+
+static const char *name_in_all_builds(struct entries *all, const char *name)
+{
+	char text[US_DEMANGLED_MAX];
+	return us_name_of_all_builds(name, text, sizeof(text)) ? keep(all, text) : name;
+}
+
 /* An address identifies code only within one build. */
 static bool describe(const struct us_comparer *c, struct entries *all, struct entry *x)
 {
@@ -88,7 +102,9 @@ static bool describe(const struct us_comparer *c, struct entries *all, struct en
 		x->name = x->base;
 		return true;
 	}
-	x->base = x->name = f->base;
+	x->base = x->name = name_in_all_builds(all, f->base);
+	if (!x->base)
+		return false;
 	x->module = f->module ? f->module : "";
 	if (f->decl_file) {
 		const char *slash = strrchr(f->decl_file, '/');
@@ -149,15 +165,14 @@ static void drop_modules_of_one_side(struct entries *all)
 	}
 }
 
-/* Where namesakes of one image end, and where those of one file's name do. */
-static size_t end_of(const struct entries *all, size_t from, bool file)
+/* Where namesakes of one image end. */
+static size_t end_of(const struct entries *all, size_t from)
 {
 	const struct entry *x = &all->v[from];
 	size_t to = from + 1;
 	while (to < all->n && !strcmp(all->v[to].base, x->base) &&
 	       !strcmp(all->v[to].name, x->name) &&
-	       !strcmp(all->v[to].module, x->module) &&
-	       (!file || !strcmp(all->v[to].file, x->file)))
+	       !strcmp(all->v[to].module, x->module))
 		to++;
 	return to;
 }
@@ -185,18 +200,58 @@ static uint32_t number_files(struct us_comparer *c, const struct entry *v, size_
 	return next + 1;
 }
 
+static uint32_t number_same(struct us_comparer *c, const struct entry *v, size_t n,
+			    uint32_t next)
+{
+	for (size_t i = 0; i < n; i++)
+		number(c, &v[i], next);
+	return next + 1;
+}
+
+static size_t end_of_file(const struct entry *v, size_t n, size_t from)
+{
+	size_t to = from + 1;
+	while (to < n && !strcmp(v[to].file, v[from].file))
+		to++;
+	return to;
+}
+
+/* Of the namesakes whose file's name only one side has, those of one side are taken for
+ * those of the other: the file was renamed, or the compiler has made the name up, as in
+ * "ccAU1K5O.o". */
+static uint32_t number_namesakes(struct us_comparer *c, const struct entry *v, size_t n,
+				 uint32_t next)
+{
+	unsigned sides, left = 0;
+	size_t from, to;
+	for (from = 0; from < n; from = to) {
+		to = end_of_file(v, n, from);
+		sides = sides_of(v + from, to - from);
+		left |= sides == BOTH ? 0 : sides;
+	}
+	uint32_t renamed = next;
+	next += left == BOTH;
+	for (from = 0; from < n; from = to) {
+		to = end_of_file(v, n, from);
+		if (left == BOTH && sides_of(v + from, to - from) != BOTH)
+			number_same(c, v + from, to - from, renamed);
+		else
+			next = number_files(c, v + from, to - from, next);
+	}
+	return next;
+}
+
 /* If the file of one namesake is not known, any of them may be the same function. */
 static uint32_t number_all(struct us_comparer *c, const struct entries *all)
 {
 	uint32_t next = 0;
 	for (size_t from = 0, to; from < all->n; from = to) {
-		bool by_file = all->v[from].file[0] != '\0'; /* "" comes first */
-		to = end_of(all, from, by_file);
-		if (by_file)
-			next = number_files(c, all->v + from, to - from, next);
-		for (size_t i = from; !by_file && i < to; i++)
-			number(c, &all->v[i], next);
-		next += !by_file;
+		const struct entry *v = all->v + from;
+		to = end_of(all, from);
+		if (v[0].file[0]) /* "" comes first */
+			next = number_namesakes(c, v, to - from, next);
+		else
+			next = number_same(c, v, to - from, next);
 	}
 	return next;
 }

@@ -78,6 +78,47 @@ static size_t without_clones(const char *raw, size_t len)
 	return word_end;
 }
 
+/* ".llvm" says only that the name was made to be the only one of its kind. */
+static void put_marks(struct us_name_out *o, const char *marks, size_t len)
+{
+	while (len) {
+		const char *next = memchr(marks + 1, '.', len - 1);
+		size_t n = next ? (size_t)(next - marks) : len;
+		if (!is_number(marks + 1, n - 1) &&
+		    !(n == 5 && !memcmp(marks, ".llvm", n)))
+			us_name_put(o, marks, n);
+		marks += n;
+		len -= n;
+	}
+}
+
+bool us_name_of_all_builds(const char *name, char *dst, size_t size)
+{
+	static const char clone[] = " [clone ";
+	struct us_name_out o = { .dst = dst, .size = size };
+	size_t len = strnlen(name, US_DEMANGLED_MAX);
+	const char *mark = strstr(name, clone);
+	bool shown = mark && name[len - 1] == ']';
+	size_t at = shown ? (size_t)(mark - name) : without_clones(name, len);
+	size_t marks = shown ? at + strlen(clone) : at, end = shown ? len - 1 : len;
+	if (!size || len >= US_DEMANGLED_MAX || marks >= end)
+		return false;
+	us_name_put(&o, name, at);
+	size_t stem = o.n;
+	if (shown)
+		us_name_puts(&o, clone);
+	size_t before = o.n;
+	put_marks(&o, name + marks, end - marks);
+	if (shown && o.n > before)
+		us_name_puts(&o, "]");
+	else if (shown)
+		o.n = stem;
+	if (o.bad)
+		return false;
+	dst[o.n] = '\0';
+	return o.n < len;
+}
+
 static bool is_of(const struct scheme *s, const char *raw)
 {
 	return !strncmp(raw, s->prefix, strlen(s->prefix)) && strstr(raw, s->within);

@@ -15,6 +15,7 @@
 #ifndef US_SYMBOL_DEMANGLE_H
 #define US_SYMBOL_DEMANGLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define US_MANGLED_MAX	 4096 /* bytes; longer names are left alone */
@@ -34,6 +35,14 @@ enum us_name_form {
  */
 const char *us_demangle(const char *raw, enum us_name_form form, char *dst,
 			size_t size);
+
+/*
+ * What a clone is called in every build, from its shown name: the compiler numbers
+ * clones anew each time.  "f.constprop.1.cold" makes "f.constprop.cold", and "f(int)
+ * [clone .llvm.17]" makes "f(int)".  False, and nothing in dst: the name has no such
+ * number, or it does not fit.
+ */
+bool us_name_of_all_builds(const char *name, char *dst, size_t size);
 
 /*
  * For a case-insensitive language: give the last part of a demangled name the case that

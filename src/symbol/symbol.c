@@ -222,6 +222,15 @@ static struct us_dwarf *dwarf_of(struct module *m)
 	return m->dwarf;
 }
 
+/* Objects that were linked without a source's name have that of a file which the
+ * compiler made for the linker, or of a part of a crate. */
+static bool is_source(const char *file)
+{
+	size_t len = strlen(file);
+	return !(len > 2 && !strcmp(file + len - 2, ".o")) && !strstr(file, "-cgu.") &&
+	       file[0] != '<';
+}
+
 /* Adds what DWARF does not say about the function itself: the symbol's name (that of a
  * clone differs), where it starts, and for assembly and OCaml the line of its start. */
 static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
@@ -232,7 +241,7 @@ static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 	if (!sym)
 		return;
 	outer->func = sym->name;
-	if (!outer->decl_file)
+	if (!outer->decl_file && sym->file && is_source(sym->file))
 		outer->decl_file = sym->file;
 	outer->start = sym->addr;
 	/* Only for the start: the code at the address may come from another file. */

@@ -95,6 +95,38 @@ static void test_rust(void **state)
 	CHECK(v);
 }
 
+static void test_all_builds(void **state)
+{
+	static const struct {
+		const char *name, *same; /* NULL: as it is */
+	} v[] = {
+		{ "f.constprop.1", "f.constprop" },
+		{ "f.isra.0.cold", "f.isra.cold" },
+		{ "f.part.12.lto_priv.3", "f.part.lto_priv" },
+		{ "net_poll.llvm.7328951806774425260", "net_poll" },
+		{ "w::f(int) [clone .constprop.1]", "w::f(int) [clone .constprop]" },
+		{ "w::f [clone .llvm.17]", "w::f" },
+		{ "w::f [clone .llvm.17.cold]", "w::f [clone .cold]" },
+		{ "f", NULL },
+		{ "f.cold", NULL },
+		{ "v1.2", NULL }, /* no word of a clone */
+		{ "List.map.3", NULL },
+		{ "f [clone ]", NULL },
+		{ "f [clone ", NULL },
+		{ "", NULL },
+	};
+	char got[64];
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		bool is = us_name_of_all_builds(v[i].name, got, sizeof(got));
+		print_message("# %s\n", v[i].name);
+		assert_int_equal(is, v[i].same != NULL);
+		if (is)
+			assert_string_equal(got, v[i].same);
+	}
+	assert_false(us_name_of_all_builds("much_too_long.constprop.1", got, 8));
+}
+
 static void test_d(void **state)
 {
 	static const struct example v[] = {
@@ -310,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_cplusplus),
 		cmocka_unit_test(test_rust),
 		cmocka_unit_test(test_d),
+		cmocka_unit_test(test_all_builds),
 		cmocka_unit_test(test_ocaml),
 		cmocka_unit_test(test_pascal),
 		cmocka_unit_test(test_case_of_source),
