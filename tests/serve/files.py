@@ -11,6 +11,7 @@ import glob
 import http.client
 import json
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -404,9 +405,42 @@ def without_a_display(x):
             check(p.wait(60) == 0, "SIGTERM")
 
 
+def browser_of_who_called_sudo(x):
+    """It has that user's home, groups and session, not root's."""
+    if os.geteuid():
+        return note("not root")
+    user = pwd.getpwnam("nobody")
+    with tempfile.TemporaryDirectory(prefix="uniscope-browser-") as folder:
+        os.chmod(folder, 0o777)
+        started, opener = os.path.join(folder, "started"), os.path.join(folder, "xdg-open")
+        with open(opener, "w") as f:
+            f.write(f'#!/bin/sh\n(id -u; id -G; env) >"{started}.part" && mv "{started}.part" "{started}"\n')
+        os.chmod(opener, 0o755)
+        env = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "DISPLAY": ":7", "HOME": "/root",
+               "USER": "root", "LOGNAME": "root", "XDG_RUNTIME_DIR": "/run/user/0",
+               "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/0/bus",
+               "SUDO_UID": str(user.pw_uid), "SUDO_GID": str(user.pw_gid)}
+        program = [os.path.join(x.build, "uniscope"), "serve", "--port", "0", "whole.data"]
+        with subprocess.Popen(program, cwd=x.folder, env=env, stdout=subprocess.PIPE, text=True) as p:
+            until(lambda: os.path.exists(started), "a browser")
+            p.terminate()
+            check(p.wait(60) == 0, "SIGTERM")
+        with open(started) as f:
+            uid, groups, *lines = f.read().splitlines()
+    got = dict(line.split("=", 1) for line in lines if "=" in line)
+    check(int(uid) == user.pw_uid, uid)
+    want = set(os.getgrouplist(user.pw_name, user.pw_gid))
+    check({int(g) for g in groups.split()} == want, f"{groups} {want}")
+    check(got["HOME"] == user.pw_dir and got["USER"] == got["LOGNAME"] == user.pw_name, f"{got}")
+    own = f"/run/user/{user.pw_uid}"
+    check(got.get("XDG_RUNTIME_DIR") == (own if os.path.isdir(own) else None), f"{got}")
+    check("/run/user/0/" not in got.get("DBUS_SESSION_BUS_ADDRESS", ""), f"{got}")
+
+
 POINTS = (one_is_shown_at_once, waits_are_beside, folder_is_listed, files_and_folders_together, broken_recordings,
           another_architecture, nothing_else_is_served, token_is_needed, strangers_are_refused,
-          hostile_peers_are_borne, many_at_once, pprof_takes_it, usage, without_a_display)
+          
+          hostile_peers_are_borne, many_at_once, pprof_takes_it, usage, without_a_display, browser_of_who_called_sudo)
 
 
 def main():
