@@ -356,7 +356,7 @@ int us_profile_file_fact(struct us_profile *p, const char *key, const char *valu
 
 uint32_t us_profile_new_lane(struct us_profile *p, unsigned vcpu)
 {
-	uint8_t *known = p->file[p->file_now].lane_of;
+	uint16_t *known = p->file[p->file_now].lane_of;
 	if (p->lanes.n < US_MAX_LANES) {
 		struct us_profile_lane *lane = us_vec_push(&p->lanes);
 		if (!lane)
@@ -364,7 +364,9 @@ uint32_t us_profile_new_lane(struct us_profile *p, unsigned vcpu)
 		lane->recording = (uint16_t)p->file_now;
 		lane->vcpu = (uint16_t)vcpu;
 	}
-	known[vcpu] = (uint8_t)p->lanes.n;
+	if (p->lanes.n == US_MAX_LANES)
+		p->lanes.v[US_MAX_LANES - 1].others++;
+	known[vcpu] = (uint16_t)p->lanes.n;
 	return known[vcpu] - 1U;
 }
 
@@ -375,19 +377,38 @@ const struct us_profile_lane *us_profile_lanes(const struct us_profile *p,
 	return p->lanes.v;
 }
 
+/* Of one recording; the lane of the others is the last. */
+static bool is_before(const struct us_profile_lane *a, const struct us_profile_lane *b)
+{
+	return !a->others != !b->others ? !a->others : a->vcpu < b->vcpu;
+}
+
 size_t us_profile_lane_at(const struct us_profile *p, size_t place)
 {
 	const struct us_profile_lane *v = p->lanes.v;
-	for (size_t i = 0; i < p->lanes.n; i++) {
-		size_t before = 0;
-		for (size_t k = 0; k < p->lanes.n; k++)
-			before += v[k].recording < v[i].recording ||
-				  (v[k].recording == v[i].recording &&
-				   v[k].vcpu < v[i].vcpu);
+	size_t first = place, end = place;
+	if (place >= p->lanes.n)
+		return SIZE_MAX;
+	/* Recordings are read one after another. */
+	while (first && v[first - 1].recording == v[place].recording)
+		first--;
+	while (end < p->lanes.n && v[end].recording == v[place].recording)
+		end++;
+	for (size_t i = first; i < end; i++) {
+		size_t before = first;
+		for (size_t k = first; k < end; k++)
+			before += is_before(&v[k], &v[i]);
 		if (before == place)
 			return i;
 	}
 	return SIZE_MAX;
+}
+
+const char *us_profile_lane_guest(const struct us_profile *p, size_t lane)
+{
+	const struct us_profile_lane *l = &p->lanes.v[lane];
+	const char *guest = p->recording[l->recording].guest;
+	return l->others ? "other guests" : guest ? guest : "a guest";
 }
 
 char *us_profile_lane_name(const struct us_profile *p, size_t lane, char *dst,
@@ -397,6 +418,10 @@ char *us_profile_lane_name(const struct us_profile *p, size_t lane, char *dst,
 	const char *guest = p->recording[l->recording].guest;
 	bool others = false, again = false;
 	guest = guest ? guest : "a guest";
+	if (l->others) {
+		snprintf(dst, size, "other vCPUs");
+		return dst;
+	}
 	for (size_t i = 0; i < p->n_file; i++) {
 		const char *other = p->recording[i].guest;
 		bool same = !strcmp(other ? other : "a guest", guest);

@@ -63,6 +63,10 @@ static uint32_t lane_group(struct builder *b, uint16_t lane)
 		const char *other = p->recording[i].guest;
 		others |= strcmp(other ? other : "a guest", guest) != 0;
 	}
+	if (p->lanes.v[lane].others)
+		return group_of(b, b->by == US_BY_VCPU	  ? "other vCPUs"
+				   : b->by == US_BY_GUEST ? "other guests"
+							  : "other recordings");
 	if (b->by == US_BY_GUEST)
 		return group_of(b, guest);
 	if (b->by == US_BY_RECORDING)

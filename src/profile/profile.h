@@ -270,9 +270,12 @@ const struct us_profile_recording *us_profile_recordings(const struct us_profile
 bool us_profile_one_layout(const struct us_profile *p);
 
 /* A vCPU of a recording.  With opts.by_vcpu, by_time or timeline, the vCPUs that were
- * seen, in that order. */
+ * seen, in that order.  Each lane costs memory for each stack: if there are more, the
+ * last lane stands for all others. */
+#define US_MAX_LANES 1024
 struct us_profile_lane {
-	uint16_t recording, vcpu;
+	uint16_t recording, vcpu; /* of others: those of the first */
+	uint32_t others;	  /* 0: one vCPU; else it stands for so many */
 	/* With by_vcpu: samples outside the tree: halted, or idle by the stack. */
 	uint64_t idle;
 };
@@ -281,7 +284,9 @@ const struct us_profile_lane *us_profile_lanes(const struct us_profile *p,
 /* The lane at this position when lanes are ordered by recording and vCPU; SIZE_MAX:
  * none. */
 size_t us_profile_lane_at(const struct us_profile *p, size_t place);
-/* "vCPU 1"; with several guests, "web vCPU 1".  Returns dst. */
+/* Its guest's name, or "a guest", or "other guests". */
+const char *us_profile_lane_guest(const struct us_profile *p, size_t lane);
+/* "vCPU 1"; with several guests, "web vCPU 1"; or "other vCPUs".  Returns dst. */
 char *us_profile_lane_name(const struct us_profile *p, size_t lane, char *dst,
 			   size_t size);
 /* For each function, where its code runs: bits of enum us_profile_code.  *ret is the

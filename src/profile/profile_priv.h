@@ -94,10 +94,9 @@ struct us_profile_file {
 	struct us_record_stats stats;
 	bool has_stats;
 	bool sampled, counted;
-	bool left_out;		       /* excluded by a filter */
-	uint8_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet.  See US_MAX_LANES */
+	bool left_out;	  /* excluded by a filter */
+	uint16_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet */
 };
-#define US_MAX_LANES 254
 
 struct us_profile_facts {
 	struct us_profile_fact {
@@ -375,8 +374,7 @@ void us_profile_hash_name(struct us_profile *p, const struct us_named *n);
 US_MUST_CHECK int us_profile_add_to_timeline(struct us_profile *p,
 					     const struct us_sample *s, uint32_t key);
 void us_profile_free_timeline(struct us_profile *p);
-/* The lane of a vCPU of the file being read.  If there are too many, the last lane
- * stands for the rest.  US_PROFILE_NONE: out of memory. */
+/* The lane of a vCPU of the file being read.  US_PROFILE_NONE: out of memory. */
 uint32_t us_profile_new_lane(struct us_profile *p, unsigned vcpu);
 static inline uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu)
 {

@@ -254,6 +254,16 @@ static void warn_of_files(struct us_profile *p)
 		warn_of_file(p, &p->recording[i]);
 }
 
+static void warn_of_lanes(struct us_profile *p)
+{
+	if (p->lanes.n == US_MAX_LANES)
+		us_profile_warn(p,
+				"only %u vCPUs are told apart: %u of the last "
+				"recordings are together as \"other vCPUs\"; report "
+				"fewer recordings at a time",
+				US_MAX_LANES - 1, p->lanes.v[US_MAX_LANES - 1].others);
+}
+
 static void warn_of_filters(struct us_profile *p)
 {
 	if (p->sum.other_part && !p->sum.unfocused)
@@ -298,6 +308,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	warn_of_kernels(p);
 	warn_of_lines(p);
 	warn_of_files(p);
+	warn_of_lanes(p);
 	if (us_profile_is_counted(p))
 		return;
 	if (p->opts.waits)

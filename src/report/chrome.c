@@ -227,12 +227,10 @@ static void begin_lane(struct chrome *x, size_t lane, unsigned tid, const char *
 {
 	size_t n;
 	char name[256];
-	const struct us_profile_recording *r = us_profile_recordings(x->p, &n);
-	unsigned recording = us_profile_lanes(x->p, &n)[lane].recording;
-	const char *guest = r[recording].guest;
-	x->pid = recording + 1;
+	const struct us_profile_lane *l = &us_profile_lanes(x->p, &n)[lane];
+	x->pid = l->recording + 1U + (l->others > 0);
 	x->tid = tid;
-	metadata(x, "process_name", guest ? guest : "a guest");
+	metadata(x, "process_name", us_profile_lane_guest(x->p, lane));
 	us_profile_lane_name(x->p, lane, name, sizeof(name));
 	us_append(name, sizeof(name), "%s", what);
 	metadata(x, "thread_name", name);

@@ -450,12 +450,10 @@ static void put_lane(struct firefox *x, size_t lane, unsigned tid,
 	size_t n;
 	char name[256], pid[16];
 	const struct us_profile_lane *l = us_profile_lanes(x->p, &n);
-	const struct us_profile_recording *r = us_profile_recordings(x->p, &n);
-	unsigned recording = l[lane].recording;
-	const char *guest = r[recording].guest;
-	snprintf(pid, sizeof(pid), "%u", recording + 1);
+	unsigned number = l[lane].recording + 1U + (l[lane].others > 0);
+	snprintf(pid, sizeof(pid), "%u", number);
 	thread_head(x, us_profile_lane_name(x->p, lane, name, sizeof(name)),
-		    guest ? guest : "a guest", pid, tid);
+		    us_profile_lane_guest(x->p, lane), pid, tid);
 	put_samples(x);
 	thread_tables(x, runs);
 }

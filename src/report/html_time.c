@@ -28,7 +28,7 @@ struct entry {
 
 struct table {
 	struct entry *v;
-	uint32_t rank[UINT8_MAX + 1], lane[UINT8_MAX + 1]; /* of a lane, and back */
+	uint32_t rank[US_MAX_LANES], lane[US_MAX_LANES]; /* of a lane, and back */
 	size_t n;
 	uint64_t from_ns, width_ns, n_bucket, every;
 };
@@ -86,14 +86,11 @@ static uint64_t what_of(const struct us_profile_node *node, const uint32_t *node
 static void vcpu_order(struct table *t, const struct us_profile *p)
 {
 	size_t n;
-	const struct us_profile_lane *v = us_profile_lanes(p, &n);
-	n = n > UINT8_MAX ? UINT8_MAX : n;
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < n; k++)
-			t->rank[i] += v[k].recording != v[i].recording
-					      ? v[k].recording < v[i].recording
-					      : v[k].vcpu < v[i].vcpu;
-		t->lane[t->rank[i]] = (uint32_t)i;
+	us_profile_lanes(p, &n);
+	for (size_t place = 0; place < n; place++) {
+		size_t lane = us_profile_lane_at(p, place);
+		t->rank[lane] = (uint32_t)place;
+		t->lane[place] = (uint32_t)lane;
 	}
 }
 
@@ -115,7 +112,7 @@ static int make_table(struct table *t, const struct us_profile *p,
 			.bucket = (uint32_t)((m[i].t_ns - t->from_ns) / t->width_ns),
 			.weight = m[i].weight,
 			.what = what_of(node, node_id, least, &m[i]),
-			.vcpu = (uint16_t)t->rank[m[i].lane & UINT8_MAX],
+			.vcpu = (uint16_t)t->rank[m[i].lane],
 		};
 	if (n)
 		qsort(t->v, n, sizeof(*t->v), by_place);

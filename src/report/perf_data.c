@@ -219,8 +219,29 @@ static uint32_t nobody(const struct perf_data *x, uint32_t recording)
 	return PID_OF(recording) + (us_profile_owners_known(x->p) ? PID_OF_NOBODY : 0);
 }
 
+/* The process of a lane's samples without an owner. */
+static uint32_t pid_of_lane(const struct perf_data *x, size_t lane)
+{
+	if (lane >= x->n_lane)
+		return nobody(x, 0);
+	return nobody(x, x->lane[lane].others ? (uint32_t)x->n_recording
+					      : x->lane[lane].recording);
+}
+
+/* Of several guests, so nothing is mapped in it. */
+static void put_others(struct perf_data *x)
+{
+	size_t last = x->n_lane - 1;
+	if (!x->n_lane || !x->lane[last].others)
+		return;
+	uint32_t pid = pid_of_lane(x, last);
+	put_comm(x, pid, pid, us_profile_lane_guest(x->p, last));
+	put_comm(x, pid, pid + 1 + x->lane[last].vcpu, "other vCPUs");
+}
+
 static void put_processes(struct perf_data *x)
 {
+	put_others(x);
 	for (size_t i = 0; i < x->n_recording; i++) {
 		uint32_t pid = nobody(x, (uint32_t)i);
 		const char *guest = x->n_recording > 1 ? x->recording[i].guest
@@ -228,7 +249,7 @@ static void put_processes(struct perf_data *x)
 		guest = guest ? guest : "a guest";
 		put_comm(x, pid, pid, guest);
 		for (size_t k = 0; k < x->n_lane; k++)
-			if (x->lane[k].recording == i)
+			if (x->lane[k].recording == i && !x->lane[k].others)
 				put_comm(x, pid, pid + 1 + x->lane[k].vcpu, guest);
 		if (!x->n_lane) /* of counts */
 			put_comm(x, pid, pid + 1, guest);
@@ -299,7 +320,7 @@ static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 	}
 	bool known = lane < x->n_lane;
 	uint32_t vcpu = known ? x->lane[lane].vcpu : 0;
-	uint32_t pid = nobody(x, known ? x->lane[lane].recording : 0U);
+	uint32_t pid = pid_of_lane(x, lane);
 	struct us_profile_owner w;
 	bool owned = us_profile_owners_known(x->p) &&
 		     us_profile_owner_of(x->p, s->node, &w);

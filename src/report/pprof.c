@@ -247,6 +247,7 @@ struct labels {
 	uint64_t vcpu, state, kind, guest; /* keys */
 	uint64_t vcpus[US_MAX_VCPUS], states[US_N_VCPU_STATE], kinds[2];
 	uint64_t title[US_PROFILE_MAX_RECORDINGS]; /* of each recording */
+	uint64_t other_guests, other_vcpus;
 };
 
 static const char *title_of(const struct us_profile_recording *r)
@@ -286,6 +287,11 @@ static struct labels put_labels(struct pprof *x)
 			same++;
 		l.title[i] = same < i ? l.title[same]
 				      : put_string(x, title_of(&rec[i]));
+	}
+	us_profile_lanes(x->p, &n);
+	if (n == US_MAX_LANES) {
+		l.other_guests = put_string(x, us_profile_lane_guest(x->p, n - 1));
+		l.other_vcpus = put_string(x, "other");
 	}
 	return l;
 }
@@ -368,10 +374,12 @@ static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 			us_protobuf_u64(&x->inner, SAMPLE_LOCATION_ID,
 					all->path[s->first + k] + 1ULL);
 		add_values(x, s, period);
-		add_label(x, l->guest,
-			  l->title[s->lane < n_lane ? lane[s->lane].recording : 0]);
+		bool others = s->lane < n_lane && lane[s->lane].others;
+		size_t recording = s->lane < n_lane ? lane[s->lane].recording : 0;
+		add_label(x, l->guest, others ? l->other_guests : l->title[recording]);
 		if (s->vcpu < US_MAX_VCPUS)
-			add_label(x, l->vcpu, l->vcpus[s->vcpu]);
+			add_label(x, l->vcpu,
+				  others ? l->other_vcpus : l->vcpus[s->vcpu]);
 		if (!counted) {
 			add_label(x, l->state, l->states[s->state]);
 			add_label(x, l->kind, l->kinds[s->user]);

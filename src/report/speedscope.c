@@ -175,19 +175,21 @@ static int write_lane(struct us_json *j, const struct us_profile *p,
 static int write_vcpus(struct us_json *j, const struct us_profile *p,
 		       const struct us_profile_stacks *all)
 {
-	bool seen[256] = { 0 };
+	bool seen[US_MAX_LANES] = { 0 };
 	unsigned n = 0;
 	for (size_t i = 0; i < all->n_stack; i++) {
 		uint16_t lane = all->stack[i].lane;
-		if (lane < 256 && !seen[lane]) {
+		if (lane < US_MAX_LANES && !seen[lane]) {
 			seen[lane] = true;
 			n++;
 		}
 	}
 	int rc = 0;
-	for (unsigned turn = 0; !rc && turn < 256; turn++) {
+	for (unsigned turn = 0; !rc; turn++) {
 		size_t lane = us_profile_lane_at(p, turn);
-		if (lane < 256 && seen[lane] && (n > 1 || us_timeline_count(p, lane)))
+		if (lane == SIZE_MAX)
+			break;
+		if (seen[lane] && (n > 1 || us_timeline_count(p, lane)))
 			rc = write_lane(j, p, all, lane);
 	}
 	return rc;

@@ -6,13 +6,15 @@
 #include "base/clock.h"
 #include "profile/groups.h"
 #include "profile/stacks.h"
+#include "profile/timeline.h"
 #include "report/report.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MS US_NS_PER_MS
+#define MS   US_NS_PER_MS
+#define MOST US_PROFILE_MAX_RECORDINGS
 
 /* A recording of a guest, of samples at pc and in an exit from there. */
 struct given {
@@ -20,6 +22,7 @@ struct given {
 	us_gva pc;
 	unsigned samples, exits, idle;
 	bool counted, phases;
+	unsigned vcpus; /* 0: 2 */
 };
 
 static const struct given *now; /* whose function the writer asks for */
@@ -40,7 +43,8 @@ static void write_samples(struct us_writer *w, const struct given *g)
 		bool idle = i >= g->samples + g->exits;
 		struct us_sample s = { .t_ns = i * MS,
 				       .weight = 1,
-				       .vcpu = i & 1,
+				       .vcpu = (uint16_t)(i %
+							  (g->vcpus ? g->vcpus : 2)),
 				       .end = idle ? US_END_NONE : US_END_ROOT,
 				       .state = i < g->samples ? US_VCPU_GUEST
 						: idle	       ? US_VCPU_HALTED
@@ -87,9 +91,10 @@ static int read_them(const struct given *g, size_t n, const struct us_profile_op
 		     struct us_profile **ret, struct us_err *e)
 {
 	static const char *const names[] = { "one.data", "two.data", "three.data" };
-	struct us_profile_input in[3];
+	struct us_profile_input in[MOST];
 	for (size_t i = 0; i < n; i++)
-		in[i] = (struct us_profile_input){ names[i], make(&g[i]) };
+		in[i] = (struct us_profile_input){ i < 3 ? names[i] : "more.data",
+						   make(&g[i]) };
 	int rc = us_profile_read_all(in, n, o, ret, e);
 	for (size_t i = 0; i < n; i++)
 		close(in[i].fd);
@@ -120,9 +125,9 @@ static const struct us_profile_func *func_named(const struct us_profile *p,
 }
 
 static const struct given two[] = {
-	{ "web", "x86_64", "serve", 0x1000, 40, 10, 5, false, false },
+	{ "web", "x86_64", "serve", 0x1000, 40, 10, 5, false, false, 0 },
 	/* The same address is another function there. */
-	{ "db", "x86_64", "query", 0x1010, 20, 0, 30, false, false },
+	{ "db", "x86_64", "query", 0x1010, 20, 0, 30, false, false, 0 },
 };
 
 static void each_is_named_by_its_own(void **state)
@@ -296,6 +301,70 @@ static void stacks_know_their_lane(void **state)
 	us_profile_free(p);
 }
 
+/* As many one-vCPU guests as may be given: none gets the samples of another. */
+static void many_recordings_have_their_lanes(void **state)
+{
+	(void)state;
+	static struct given many[MOST];
+	for (unsigned i = 0; i < MOST; i++)
+		many[i] = (struct given){ .pc = 0x1000, .samples = i + 1, .vcpus = 1 };
+	struct us_profile *p = profile_of(many, MOST,
+					  &(struct us_profile_opts){ .by_vcpu = true });
+	struct us_profile_stacks s;
+	size_t n;
+	const struct us_profile_lane *lane = us_profile_lanes(p, &n);
+	assert_int_equal(n, MOST);
+	assert_int_equal(us_profile_stacks(p, &s), 0);
+	assert_int_equal(s.n_stack, MOST);
+	for (size_t i = 0; i < s.n_stack; i++)
+		assert_int_equal(lane[s.stack[i].lane].recording + 1,
+				 s.stack[i].weight);
+	for (size_t place = 0; place < n; place++)
+		assert_int_equal(us_profile_lane_at(p, place), place);
+	assert_int_equal(us_profile_lane_at(p, n), SIZE_MAX);
+	us_profile_stacks_fini(&s);
+	us_profile_free(p);
+}
+
+static bool warns_of_others(const struct us_profile *p)
+{
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		if (strstr(us_profile_warning(p, i), "other vCPUs"))
+			return true;
+	return false;
+}
+
+/* Beyond the limit they are together, and named so. */
+static void too_many_vcpus_are_others(void **state)
+{
+	(void)state;
+	static struct given many[US_MAX_LANES / 64 + 1];
+	size_t n_file = sizeof(many) / sizeof(*many), n;
+	for (size_t i = 0; i < n_file; i++)
+		many[i] = (struct given){ .pc = 0x1000, .samples = 64, .vcpus = 64 };
+	const struct us_profile_opts o = { .by_vcpu = true, .timeline = true };
+	struct us_profile *p = profile_of(many, n_file, &o);
+	struct us_profile_groups g;
+	char name[64];
+	const struct us_profile_lane *lane = us_profile_lanes(p, &n);
+	assert_int_equal(n, US_MAX_LANES);
+	assert_int_equal(lane[n - 2].others, 0);
+	assert_int_equal(lane[n - 1].others, 64 + 1);
+	assert_string_equal(us_profile_lane_name(p, n - 1, name, sizeof(name)),
+			    "other vCPUs");
+	assert_int_equal(us_timeline_count(p, n - 1), 64 + 1);
+	assert_int_equal(us_profile_lane_at(p, n - 1), n - 1);
+	assert_true(warns_of_others(p));
+	assert_int_equal(us_profile_groups(p, US_BY_RECORDING, &g), 0);
+	uint64_t others = 0;
+	for (size_t i = 0; i < g.n; i++)
+		if (!strcmp(g.v[i].name, "other recordings"))
+			others += g.v[i].weight;
+	assert_int_equal(others, 64 + 1);
+	us_profile_groups_fini(&g);
+	us_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +375,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(one_bad_file_is_named),
 		cmocka_unit_test(stacks_know_their_lane),
+		cmocka_unit_test(many_recordings_have_their_lanes),
+		cmocka_unit_test(too_many_vcpus_are_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
