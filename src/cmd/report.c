@@ -355,6 +355,8 @@ static int run(struct settings *s, struct us_err *e)
 	r = us_report(p, s->format, &s->report, out.f, e);
 	if (r == 0 && !s->format->warns)
 		warn(p);
+	if (r == 0)
+		us_output_caution(s->format, p);
 	return us_result_close(&out, r, e);
 }
 

@@ -563,6 +563,51 @@ static int write_perf_data(const struct us_profile *p, const struct us_report_op
 	return 0;
 }
 
+/* Does perf find a name for it?  It reads names from files that are mapped. */
+static bool has_image(const struct perf_data *x, const struct us_profile_stack *s)
+{
+	size_t recording = s->lane < x->n_lane ? x->lane[s->lane].recording : 0;
+	us_gva pc = x->all.place[x->all.path[s->first]].pc;
+	bool others = s->lane < x->n_lane && x->lane[s->lane].others;
+	for (size_t i = 0; i < x->n_module && !others; i++) {
+		const struct us_module *m = &x->module[i].m;
+		if (pc >= m->start && pc < m->end &&
+		    is_mapped(x, &x->module[i], recording))
+			return true;
+	}
+	return false;
+}
+
+static bool tell_nameless(const struct us_profile *p, char *dst, size_t size)
+{
+	struct perf_data x = { .p = p };
+	uint64_t all = 0, nameless = 0;
+	size_t n_func;
+	if (us_profile_stacks(p, &x.all))
+		return false;
+	x.recording = us_profile_recordings(p, &x.n_recording);
+	x.module = us_profile_modules(p, &x.n_module);
+	x.lane = us_profile_lanes(p, &x.n_lane);
+	const struct us_profile_func *func = us_profile_funcs(p, &n_func);
+	for (size_t i = 0; i < x.all.n_stack; i++) {
+		const struct us_profile_stack *s = &x.all.stack[i];
+		if (!s->n)
+			continue;
+		const struct us_profile_place *at = &x.all.place[x.all.path[s->first]];
+		bool known = at->n && func[x.all.frame[at->first].func].known;
+		all += s->weight;
+		nameless += known && !has_image(&x, s) ? s->weight : 0;
+	}
+	us_profile_stacks_fini(&x.all);
+	if (nameless)
+		snprintf(dst, size,
+			 "%.1f %% of the samples have names that no file has, and perf "
+			 "finds names in files alone: -o x.folded and -o x.json.gz "
+			 "have them",
+			 100.0 * (double)nameless / (double)all);
+	return nameless > 0;
+}
+
 const struct us_format us_format_perf_data = {
 	.name = "perf",
 	.suffix = ".perf.data",
@@ -572,5 +617,6 @@ const struct us_format us_format_perf_data = {
 	.timeline = true,
 	.timeline_most = TIMES_MOST,
 	.binary = true,
+	.caution = tell_nameless,
 	.write = write_perf_data,
 };

@@ -62,6 +62,9 @@ struct us_format {
 	bool owners; /* shows the owners of a Linux guest's samples, if known */
 	bool waits;  /* can show a profile of waiting tasks */
 	bool both;   /* can show us_report_opts.waits beside another profile */
+	/* What this format cannot show of p, for people; false: nothing.  May be NULL.
+	 */
+	bool (*caution)(const struct us_profile *p, char *dst, size_t size);
 	/* Errors of the stream may be left for the caller to find in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);

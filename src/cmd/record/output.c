@@ -164,11 +164,21 @@ static int write_result(struct us_output *o, struct us_err *e)
 			r = us_fail(e, -errno, "%s", strerror(errno));
 		if (r == 0)
 			r = us_new_file_keep(&o->result_file, e);
+		if (r == 0)
+			us_output_caution(o->format, p);
 		fclose(f);
 	} else {
 		r = us_fail(e, -ENOMEM, "out of memory");
 	}
 	return r;
+}
+
+void us_output_caution(const struct us_format *f, const struct us_profile *p)
+{
+	char text[512], safe[1024];
+	if (f->caution && f->caution(p, text, sizeof(text)))
+		fprintf(stderr, "uniscope: warning: %s\n",
+			us_printable(safe, sizeof(safe), text));
 }
 
 int us_output_convert(struct us_output *o, bool quiet, struct us_err *e)

@@ -47,6 +47,8 @@ void us_output_cut(struct us_output *o, uint64_t good_bytes);
  * command. */
 US_MUST_CHECK int us_output_convert(struct us_output *o, bool quiet, struct us_err *e);
 void us_output_close(struct us_output *o);
+/* Tell the user what a format, which was written, cannot show of p. */
+void us_output_caution(const struct us_format *f, const struct us_profile *p);
 
 /* Columns of tables for people: US_REPORT_COLUMNS, or less on a narrower terminal. */
 unsigned us_output_columns(FILE *out);
