@@ -334,6 +334,8 @@ static const struct us_option options[] = {
 	{ 0, "listen", "ADDRESS",
 	  "listen there instead, for others too: 0.0.0.0:" US_SERVE_PORT,
 	  US_TEXT(SETTINGS, serving.listen) },
+	{ 0, "host-name", "NAME", "a name under which a proxy passes requests on",
+	  US_TEXT(SETTINGS, serving.host_name) },
 	{ 0, "no-open", NULL, "do not start a browser",
 	  US_FLAG(SETTINGS, serving.no_open) },
 	{ 0, "all", NULL, "all guests of this host, also those that start later",

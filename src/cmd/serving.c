@@ -34,6 +34,7 @@ int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
 		    struct us_err *e)
 {
 	struct us_serve_opts with = *o;
+	with.host_name = s->host_name;
 	with.address = s->listen ? s->listen : ":" US_SERVE_PORT;
 	signal(SIGPIPE, SIG_IGN); /* browsers may disconnect */
 	return us_serve_open(&with, &s->serve, e);

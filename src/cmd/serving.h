@@ -18,6 +18,7 @@
 struct us_serving {
 	/* From the user; the rest is 0. */
 	const char *listen; /* NULL: the default address */
+	const char *host_name;
 	bool no_open;
 
 	char address[16]; /* from --port */

@@ -20,6 +20,8 @@ bool us_http_host_is_ours(const char *host)
 		return false;
 	memcpy(name, host + v6, n);
 	name[n] = '\0';
+	if (!strcasecmp(name, "localhost."))
+		name[n - 1] = '\0';
 	if (*rest == ':')
 		rest += 1 + strspn(rest + 1, "0123456789");
 	if (*rest)
@@ -29,12 +31,20 @@ bool us_http_host_is_ours(const char *host)
 	return !strcasecmp(name, "localhost") || inet_pton(AF_INET, name, address) == 1;
 }
 
+/* A name may end with the dot of the DNS root. */
+static size_t without_dot(const char *name, size_t n)
+{
+	return n > 1 && name[n - 1] == '.' ? n - 1 : n;
+}
+
 bool us_http_host_is_named(const char *host, const char *name)
 {
-	size_t n = host ? strcspn(host, ":") : 0;
-	if (!n || strlen(name) != n || strncasecmp(host, name, n) != 0)
+	size_t end = host ? strcspn(host, ":") : 0;
+	size_t n = end ? without_dot(host, end) : 0;
+	if (!n || without_dot(name, strlen(name)) != n ||
+	    strncasecmp(host, name, n) != 0)
 		return false;
-	return !host[n] || !host[n + 1 + strspn(host + n + 1, "0123456789")];
+	return !host[end] || !host[end + 1 + strspn(host + end + 1, "0123456789")];
 }
 
 bool us_http_origin_is_ours(const char *host, const char *origin,

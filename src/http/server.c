@@ -7,6 +7,7 @@
 
 #include "http/address.h"
 #include "http/origin.h"
+#include "http/own_names.h"
 #include "http/token.h"
 
 #include "base/clock.h"
@@ -348,9 +349,10 @@ static enum MHD_Result lead_to_token(struct us_http *h, struct MHD_Connection *c
 
 static bool is_own_name(const struct us_http *h, const char *host)
 {
-	char own[65] = "";
-	return h->o.token && gethostname(own, sizeof(own) - 1) == 0 &&
-	       us_http_host_is_named(host, own);
+	if (!h->o.token)
+		return false;
+	return us_own_names_have(host) ||
+	       (h->o.host_name && us_http_host_is_named(host, h->o.host_name));
 }
 
 /* The request's header has arrived. */
@@ -361,7 +363,11 @@ static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 	const char *host = field(c, "Host");
 	if (!us_http_host_is_ours(host) && !is_own_name(h, host))
 		return refuse(h, c, 403,
-			      "the Host of a request must be an address or localhost");
+			      h->o.token ? "the Host of a request must be an address, "
+					   "localhost, this machine's name, or that of "
+					   "--host-name"
+					 : "the Host of a request must be an address "
+					   "or localhost");
 	if (method == US_HTTP_GET && is_opening(h, c, path))
 		return lead_to_token(h, c);
 	if (!is_allowed(h, c))
@@ -509,6 +515,8 @@ int us_http_open(const char *address, const struct us_http_route *routes,
 int us_http_run(struct us_http *h, struct us_err *e)
 {
 	sigset_t all, old;
+	if (h->o.token && !us_http_is_loopback(h))
+		us_own_names_ask();
 	sigfillset(&all);
 	/* Signals are for the main thread. */
 	pthread_sigmask(SIG_SETMASK, &all, &old);

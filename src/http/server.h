@@ -8,12 +8,12 @@
  * ... answers come from threads of its own ...
  * us_http_close(h, 1000);
  *
- * It refuses requests whose Host is a name, and requests that change something and come
- * from another page (origin.h).  With a token, it refuses all requests without it and
- * all that come from another page.  Peers are hostile: requests are small, each
- * connection serves one request, there are at most US_HTTP_CONNECTIONS, and a
- * connection that sends no complete request makes way for others.  A peer that accepts
- * no data for ten seconds is disconnected.
+ * It refuses requests whose Host is a name (with a token: another machine's), and
+ * requests that change something and come from another page (origin.h).  With a token,
+ * it refuses all requests without it and all that come from another page.  Peers are
+ * hostile: requests are small, each connection serves one request, there are at most
+ * US_HTTP_CONNECTIONS, and a connection that sends no complete request makes way for
+ * others.  A peer that accepts no data for ten seconds is disconnected.
  */
 #ifndef US_HTTP_SERVER_H
 #define US_HTTP_SERVER_H
@@ -76,8 +76,9 @@ struct us_http;
 struct us_http_opts {
 	/* Required as ?token= in each request (token.h); stays the caller's. */
 	const char *token;
-	unsigned connections; /* most connections; up to US_HTTP_MOST */
-	size_t stack;	      /* stack size of an answering thread, in bytes */
+	const char *host_name; /* with a token: also accepted as Host; NULL: none */
+	unsigned connections;  /* most connections; up to US_HTTP_MOST */
+	size_t stack;	       /* stack size of an answering thread, in bytes */
 };
 
 /* o may be NULL.  routes: ends with path NULL; stays the caller's.  -EADDRINUSE,

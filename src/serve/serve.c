@@ -244,6 +244,7 @@ static unsigned next_free(const char *address, const struct us_http_route *r)
 static int open_http(struct us_serve *s, struct us_err *e)
 {
 	const struct us_http_opts o = { .token = s->token,
+					.host_name = s->o.host_name,
 					.connections = US_SERVE_CLIENTS,
 					.stack = STACK };
 	int rc = us_http_open(s->o.address, routes, &o, s, &s->http, e);

@@ -43,6 +43,7 @@
 
 struct us_serve_opts {
 	const char *address;		/* http/address.h */
+	const char *host_name;		/* a further name in URLs; NULL: none */
 	const struct us_shelf *shelf;	/* stays as it is; NULL: none */
 	bool live;			/* guests may be added; shelf is NULL */
 	bool all;			/* many guests: / lists them */

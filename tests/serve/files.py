@@ -240,6 +240,29 @@ def strangers_are_refused(x):
         s.end()
 
 
+def own_names_are_taken(x):
+    """Of this machine and of a proxy, with the dot of the DNS root or without it."""
+    own, full = socket.gethostname(), socket.getaddrinfo(socket.gethostname(), None, flags=socket.AI_CANONNAME)
+    program = [os.path.join(x.build, "uniscope"), "serve", "--no-open", "--listen", "0.0.0.0:0", "--host-name",
+               "vm.proxy.example", "whole.data"]
+    with subprocess.Popen(program, cwd=x.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as p:
+        port, token = re.search(r":(\d+)/\?token=(\w+)", p.stdout.readline()).groups()
+
+        def status(host):
+            c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+            with contextlib.closing(c):
+                c.request("GET", "/?token=" + token, headers={"Host": host})
+                answer = c.getresponse()
+                return answer.status, answer.read().decode()
+        for host in ("localhost.", own, own + ".", "vm.proxy.example", "VM.Proxy.Example.:80"):
+            check(status(host)[0] == 200, f"{host}: {status(host)}")
+        until(lambda: status(full[0][3])[0] == 200, f"the full name {full[0][3]}")
+        got = status("evil.example")
+        check(got[0] == 403 and "this machine's name" in got[1] and own not in got[1], f"{got}")
+        p.terminate()
+        check(p.wait(60) == 0, "SIGTERM")
+
+
 def answered(port, request):
     """What comes back, if anything does, until the end."""
     got = b""
@@ -439,7 +462,7 @@ def browser_of_who_called_sudo(x):
 
 POINTS = (one_is_shown_at_once, waits_are_beside, folder_is_listed, files_and_folders_together, broken_recordings,
           another_architecture, nothing_else_is_served, token_is_needed, strangers_are_refused,
-          
+          own_names_are_taken, 
           hostile_peers_are_borne, many_at_once, pprof_takes_it, usage, without_a_display, browser_of_who_called_sudo)
 
 

@@ -106,6 +106,32 @@ static void hosts(void **state)
 		assert_false(us_http_host_is_ours(others[i]));
 }
 
+/* With or without a port, and the dot of the DNS root. */
+static void names(void **state)
+{
+	(void)state;
+	static const char *const own[] = { "vm.example", "VM.Example:80", "vm.example.",
+					   "vm.example.:80" };
+	static const char *const others[] = { "",
+					      ".",
+					      "vm",
+					      "vm.example..",
+					      "vm.example:x",
+					      "vm.example.evil",
+					      "vm.example.:8x" };
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		assert_true(us_http_host_is_named(own[i], "vm.example"));
+		assert_true(us_http_host_is_named(own[i], "vm.example."));
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(us_http_host_is_named(others[i], "vm.example"));
+	assert_false(us_http_host_is_named(NULL, "vm.example"));
+	assert_false(us_http_host_is_named("vm.example", ""));
+	assert_true(us_http_host_is_ours("localhost."));
+	assert_true(us_http_host_is_ours("localhost.:9090"));
+	assert_false(us_http_host_is_ours("localhost.."));
+}
+
 static void origins(void **state)
 {
 	const char *host = "127.0.0.1:9090";
@@ -166,9 +192,13 @@ static void own_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_names),	     cmocka_unit_test(addresses),
-		cmocka_unit_test(loopback_is_known), cmocka_unit_test(hosts),
-		cmocka_unit_test(origins),	     cmocka_unit_test(senders),
+		cmocka_unit_test(own_names),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(loopback_is_known),
+		cmocka_unit_test(hosts),
+		cmocka_unit_test(origins),
+		cmocka_unit_test(senders),
+		cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
