@@ -40,14 +40,33 @@ int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
 	return us_serve_open(&with, &s->serve, e);
 }
 
-/* rest: from the port on. */
-static void print_url(const struct ifaddrs *a, const char *rest, FILE *out)
+/* rest: from the port on.  Link-local addresses need a zone, which no URL has. */
+static void print_url(const struct ifaddrs *a, bool v4, bool v6, const char *rest,
+		      FILE *out)
 {
-	char text[INET_ADDRSTRLEN];
-	const struct sockaddr_in *v4 = (const void *)a->ifa_addr;
-	if (v4 && v4->sin_family == AF_INET &&
-	    inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text)))
+	char text[INET6_ADDRSTRLEN];
+	const struct sockaddr_in *in = (const void *)a->ifa_addr;
+	const struct sockaddr_in6 *in6 = (const void *)a->ifa_addr;
+	if (v4 && in && in->sin_family == AF_INET &&
+	    inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)))
 		fprintf(out, "http://%s%s\n", text, rest);
+	else if (v6 && in6 && in6->sin6_family == AF_INET6 &&
+		 !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) &&
+		 inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text)))
+		fprintf(out, "http://[%s]%s\n", text, rest);
+}
+
+/* Do sockets for IPv6 take IPv4 connections, too?  The server does not change it. */
+static bool v6_takes_v4(void)
+{
+	int only = 1, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t n = sizeof(only);
+	if (fd < 0)
+		return false;
+	if (getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, &n))
+		only = 1;
+	close(fd);
+	return !only;
 }
 
 /* No browser takes 0.0.0.0 or [::], which stand for all addresses of this machine. */
@@ -56,12 +75,16 @@ static void tell_urls(const char *url, FILE *out)
 	static const char *const any[] = { "http://0.0.0.0:", "http://[::]:" };
 	struct ifaddrs *all = NULL;
 	const char *rest = NULL;
+	bool v6 = false;
 	for (size_t i = 0; i < 2; i++)
-		if (!strncmp(url, any[i], strlen(any[i])))
+		if (!strncmp(url, any[i], strlen(any[i]))) {
 			rest = url + strlen(any[i]) - 1;
+			v6 = i == 1;
+		}
 	if (rest && getifaddrs(&all) == 0) {
+		bool v4 = !v6 || v6_takes_v4();
 		for (const struct ifaddrs *a = all; a; a = a->ifa_next)
-			print_url(a, rest, out);
+			print_url(a, v4, v6, rest, out);
 		freeifaddrs(all);
 	} else {
 		fprintf(out, "%s\n", url);

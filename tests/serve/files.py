@@ -263,6 +263,26 @@ def own_names_are_taken(x):
         check(p.wait(60) == 0, "SIGTERM")
 
 
+def all_addresses_are_told(x):
+    """[::] stands for those of IPv6, too, but not for those that need a zone."""
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            pass
+    except OSError:
+        return note("no IPv6")
+    program = [os.path.join(x.build, "uniscope"), "serve", "--no-open", "--listen", "[::]:0", "whole.data"]
+    with subprocess.Popen(program, cwd=x.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as p:
+        urls = []
+        while (line := p.stdout.readline()).startswith("http"):
+            urls.append(line.strip())
+        p.terminate()
+        check(p.wait(60) == 0, "SIGTERM")
+    check(any(u.startswith("http://[::1]:") for u in urls) and "fe80" not in "".join(urls), f"{urls}")
+    with open("/proc/sys/net/ipv6/bindv6only") as f:
+        only = f.read().strip() == "1"
+    check(any(u.startswith("http://127.0.0.1:") for u in urls) != only, f"{urls}")
+
+
 def answered(port, request):
     """What comes back, if anything does, until the end."""
     got = b""
@@ -462,7 +482,7 @@ def browser_of_who_called_sudo(x):
 
 POINTS = (one_is_shown_at_once, waits_are_beside, folder_is_listed, files_and_folders_together, broken_recordings,
           another_architecture, nothing_else_is_served, token_is_needed, strangers_are_refused,
-          own_names_are_taken, 
+          own_names_are_taken, all_addresses_are_told,
           hostile_peers_are_borne, many_at_once, pprof_takes_it, usage, without_a_display, browser_of_who_called_sudo)
 
 
