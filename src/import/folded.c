@@ -332,6 +332,8 @@ int us_import_folded(const uint8_t *bytes, size_t n, const struct us_import_opts
 		rc = us_writer_fact(w, "how",
 				    "imported: without times, taken to be independent",
 				    e);
+	if (!rc && f->total > MOST_SINGLE)
+		rc = us_writer_fact(w, "weights", "independent", e);
 	us_writer_name_by(w, &(struct us_namer){ name_at, f });
 	if (!rc)
 		rc = write_all(f, w, e);

@@ -340,6 +340,8 @@ int us_profile_file_fact(struct us_profile *p, const char *key, const char *valu
 						 : 0;
 	if (!*value)
 		return 0;
+	if (!strcmp(key, "weights"))
+		f->independent = !strcmp(value, "independent");
 	if (!strcmp(key, "arch"))
 		return set_text(&f->arch, value);
 	if (rank < f->guest_rank || !rank)

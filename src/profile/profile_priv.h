@@ -95,6 +95,7 @@ struct us_profile_file {
 	bool has_stats;
 	bool sampled, counted;
 	bool left_out;	  /* excluded by a filter */
+	bool independent; /* a weight stands for that many samples at any times */
 	uint16_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet */
 };
 

@@ -104,8 +104,10 @@ static int add_repeats(struct us_profile *p, uint32_t key, double repeats)
 
 /* A vCPU in an exit, or one that waited, was there for all the time that the sample
  * stands for. */
-static double repeats_of(const struct us_sample *s)
+static double repeats_of(const struct us_profile *p, const struct us_sample *s)
 {
+	if (p->file[p->file_now].independent)
+		return 0;
 	return s->state == US_VCPU_GUEST ? (double)s->weight * (s->weight - 1) : 0;
 }
 
@@ -123,7 +125,7 @@ static inline int count_running(struct us_profile *p, const struct us_sample *s,
 		return -EBADMSG;
 	uint32_t key = stack * US_N_KIND + kind[s->state];
 	if (s->weight > 1)
-		repeats += repeats_of(s);
+		repeats += repeats_of(p, s);
 	if (repeats > 0 && add_repeats(p, key, repeats))
 		return -ENOMEM;
 	if (s->end != US_END_ROOT && add_end(p, s, key))
