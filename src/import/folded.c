@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -17,6 +18,8 @@
 #define MOST_NAMES     (1U << 24)
 #define STEP_NS	       1000000U	  /* an invented time */
 #define MOST_SINGLE    (1U << 24) /* samples that are written one by one */
+#define DECIMALS       3	  /* digits of fractions that are kept */
+#define ONE	       1000U	  /* 10 to the power of that */
 
 struct name {
 	const uint8_t *text;
@@ -30,6 +33,7 @@ struct line {
 	uint32_t n;
 	bool cut; /* it was deeper than a recording allows */
 	uint64_t count;
+	uint32_t part; /* of a count, in 1 / ONE; at most ONE */
 };
 
 struct folded {
@@ -49,6 +53,7 @@ struct folded {
 		size_t n, cap;
 	} lines;
 	uint64_t total;
+	unsigned scale; /* what counts with fractions were multiplied by */
 	struct us_import_result *ret;
 	char text[NAME_MAX_BYTES + 1]; /* the name that the writer asked for last */
 };
@@ -134,11 +139,20 @@ static size_t digits_before(const uint8_t *line, size_t end)
 	return end;
 }
 
-/* The number after the last blank, rounded; false: none, or too large. */
-static bool count_of(const uint8_t *line, size_t *n, uint64_t *ret)
+/* A fraction's digits, rounded. */
+static uint32_t part_of(const uint8_t *digit, size_t n)
+{
+	uint32_t value = 0;
+	for (size_t i = 0; i < DECIMALS; i++)
+		value = value * 10 + (i < n ? digit[i] - (uint32_t)'0' : 0);
+	return value + (n > DECIMALS && digit[DECIMALS] >= '5');
+}
+
+/* The number after the last blank; false: none, or too large. */
+static bool count_of(const uint8_t *line, size_t *n, struct line *ret)
 {
 	size_t end = *n, at;
-	*ret = 0;
+	uint64_t *count = &ret->count;
 	while (end &&
 	       (line[end - 1] == ' ' || line[end - 1] == '\r' || line[end - 1] == '\t'))
 		end--;
@@ -151,12 +165,11 @@ static bool count_of(const uint8_t *line, size_t *n, uint64_t *ret)
 	if (at == whole || !at || (line[at - 1] != ' ' && line[at - 1] != '\t'))
 		return false;
 	for (size_t i = at; i < whole; i++)
-		if (__builtin_mul_overflow(*ret, 10, ret) ||
-		    __builtin_add_overflow(*ret, (uint64_t)(line[i] - '0'), ret))
+		if (__builtin_mul_overflow(*count, 10, count) ||
+		    __builtin_add_overflow(*count, (uint64_t)(line[i] - '0'), count))
 			return false;
-	bool up = whole + 1 < end && line[whole + 1] >= '5';
-	if (__builtin_add_overflow(*ret, (uint64_t)up, ret))
-		return false;
+	if (whole < end)
+		ret->part = part_of(line + whole + 1, end - whole - 1);
 	while (at && (line[at - 1] == ' ' || line[at - 1] == '\t'))
 		at--;
 	*n = at;
@@ -197,17 +210,39 @@ static int read_line(struct folded *f, const uint8_t *line, size_t n, size_t num
 		return 0;
 	if (memchr(line, '\0', n))
 		return bad(number, "has a NUL byte: this is not text", e);
-	if (!count_of(line, &n, &l.count))
+	if (!count_of(line, &n, &l))
 		return bad(number, "has no count at its end", e);
 	if (__builtin_add_overflow(f->total, l.count, &f->total) || f->total >> 62)
 		return bad(number, "the counts add up to more than fits", e);
-	if (!l.count)
+	if (!l.count && !l.part)
 		return 0;
 	struct line *slot = us_vec_push(&f->lines);
 	if (!slot || add_path(f, line, n, &l))
 		return no_memory(e);
-	f->ret->cut_stacks += l.cut ? l.count : 0;
 	*slot = l;
+	return 0;
+}
+
+/* Samples are whole: multiply all counts by the power of ten that makes them so. */
+static int scale(struct folded *f, struct us_err *e)
+{
+	f->total = 0;
+	f->scale = 1;
+	for (size_t i = 0; i < f->lines.n; i++)
+		while (f->lines.v[i].part * f->scale % ONE)
+			f->scale *= 10;
+	for (size_t i = 0; i < f->lines.n; i++) {
+		struct line *l = &f->lines.v[i];
+		if (__builtin_mul_overflow(l->count, f->scale, &l->count) ||
+		    __builtin_add_overflow(l->count, l->part * f->scale / ONE,
+					   &l->count) ||
+		    __builtin_add_overflow(f->total, l->count, &f->total) ||
+		    f->total >> 62)
+			return us_fail(e, -EBADMSG,
+				       "import: the counts, which are fractions, "
+				       "add up to more than fits");
+		f->ret->cut_stacks += l->cut ? l->count : 0;
+	}
 	return 0;
 }
 
@@ -224,7 +259,7 @@ static int read_lines(struct folded *f, const uint8_t *bytes, size_t n,
 		at += len + 1;
 	}
 	if (f->lines.n)
-		return 0;
+		return scale(f, e);
 	us_fail(e, -ENODATA, "import: there are no stacks");
 	return -ENODATA;
 }
@@ -295,6 +330,29 @@ static int write_single(const struct folded *f, struct us_writer *w, struct us_e
 	return rc;
 }
 
+/* What the figures need: weights are no visits, and counts are not what was seen. */
+static int write_facts(const struct folded *f, const struct us_import_opts *o,
+		       struct us_writer *w, struct us_err *e)
+{
+	char caution[160];
+	int rc = us_writer_fact(w, "target", o->name, e);
+	snprintf(caution, sizeof(caution),
+		 "the counts were fractions, and were multiplied by %u: intervals are "
+		 "as narrow as if so many samples had been taken",
+		 f->scale);
+	if (!rc)
+		rc = us_writer_fact(w, "backend", "folded", e);
+	if (!rc)
+		rc = us_writer_fact(w, "how",
+				    "imported: without times, taken to be independent",
+				    e);
+	if (!rc && f->scale > 1)
+		rc = us_writer_fact(w, "caution", caution, e);
+	if (!rc && f->total > MOST_SINGLE)
+		rc = us_writer_fact(w, "weights", "independent", e);
+	return rc;
+}
+
 static int write_all(const struct folded *f, struct us_writer *w, struct us_err *e)
 {
 	int rc = 0;
@@ -325,15 +383,7 @@ int us_import_folded(const uint8_t *bytes, size_t n, const struct us_import_opts
 	f->seed = random_seed();
 	int rc = read_lines(f, bytes, n, e);
 	if (!rc)
-		rc = us_writer_fact(w, "target", o->name, e);
-	if (!rc)
-		rc = us_writer_fact(w, "backend", "folded", e);
-	if (!rc)
-		rc = us_writer_fact(w, "how",
-				    "imported: without times, taken to be independent",
-				    e);
-	if (!rc && f->total > MOST_SINGLE)
-		rc = us_writer_fact(w, "weights", "independent", e);
+		rc = write_facts(f, o, w, e);
 	us_writer_name_by(w, &(struct us_namer){ name_at, f });
 	if (!rc)
 		rc = write_all(f, w, e);
