@@ -249,8 +249,10 @@ static int scale(struct folded *f, struct us_err *e)
 static int read_lines(struct folded *f, const uint8_t *bytes, size_t n,
 		      struct us_err *e)
 {
+	static const uint8_t mark[] = { 0xef, 0xbb, 0xbf }; /* of UTF-8 */
 	size_t number = 0;
-	for (size_t at = 0; at < n;) {
+	bool has_mark = n >= sizeof(mark) && !memcmp(bytes, mark, sizeof(mark));
+	for (size_t at = has_mark ? sizeof(mark) : 0; at < n;) {
 		const uint8_t *end = memchr(bytes + at, '\n', n - at);
 		size_t len = end ? (size_t)(end - bytes) - at : n - at;
 		int rc = read_line(f, bytes + at, len, ++number, e);
