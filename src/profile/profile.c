@@ -145,3 +145,13 @@ const char *us_profile_warning(const struct us_profile *p, size_t i)
 {
 	return i < p->warnings.n ? p->warnings.v[i] : NULL;
 }
+
+const char *us_profile_warning_of_images(const struct us_profile *p)
+{
+	static const char none[] = "no names:";
+	for (size_t i = 0; i < p->warnings.n; i++)
+		if (i < p->n_image_warning ||
+		    !strncmp(p->warnings.v[i], none, sizeof(none) - 1))
+			return p->warnings.v[i];
+	return NULL;
+}

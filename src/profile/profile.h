@@ -474,5 +474,7 @@ bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_k
 /* What the user must know: wrong image, truncated file, block resolution, ... */
 size_t us_profile_n_warning(const struct us_profile *p);
 const char *us_profile_warning(const struct us_profile *p, size_t i);
+/* The first that says why images or their symbols are missing; NULL: none. */
+const char *us_profile_warning_of_images(const struct us_profile *p);
 
 #endif

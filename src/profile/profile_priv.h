@@ -142,6 +142,7 @@ struct us_profile {
 		char **v;
 		size_t n, cap;
 	} warnings;
+	size_t n_image_warning; /* the first so many are about images */
 	struct {
 		struct us_profile_module *v;
 		size_t n, cap;

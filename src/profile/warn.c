@@ -299,6 +299,7 @@ static void warn_of_few(struct us_profile *p)
 void us_profile_warn_of_quality(struct us_profile *p)
 {
 	const char *caution = us_profile_fact(p, "caution");
+	p->n_image_warning = p->warnings.n;
 	if (caution && *caution && !p->opts.waits)
 		us_profile_warn(p, "%s", caution);
 	if (!p->opts.waits)

@@ -244,9 +244,22 @@ static struct us_nearest meant(const struct us_profile *p, const char *text)
 	return near;
 }
 
+/* Stacks from text; other profilers' samples have addresses. */
+static bool is_folded(const struct us_profile *p)
+{
+	const char *backend = us_profile_fact(p, "backend");
+	return backend && !strcmp(backend, "folded");
+}
+
 static int tell_none(const struct us_profile *p, const char *text, struct us_err *e)
 {
 	const char *inlined, *host = host_of(p, text, &inlined);
+	if (is_folded(p)) {
+		us_fail(e, -ENOENT, "annotate %.200s: imported stacks have no code",
+			text);
+		us_hint(e, "uniscope report shows their functions");
+		return -ENOENT;
+	}
 	if (host) {
 		us_fail(e, -ENOENT,
 			"annotate %.150s: %.250s is inlined, and has no code of "
@@ -265,12 +278,13 @@ static int tell_none(const struct us_profile *p, const char *text, struct us_err
 	}
 	char question[160];
 	struct us_nearest near = meant(p, text);
+	const char *warning = names_images(p) ? NULL : us_profile_warning_of_images(p);
 	us_fail(e, -ENOENT,
 		"annotate %.150s: no image that gives names has such a "
 		"function%s",
 		text, us_nearest_question(&near, question, sizeof(question)));
-	if (!names_images(p) && us_profile_n_warning(p))
-		us_hint(e, "the report says: %.230s", us_profile_warning(p, 0));
+	if (warning)
+		us_hint(e, "the report says: %.230s", warning);
 	else if (near.list[0])
 		us_hint(e, "the hottest are: %s", near.list);
 	else
