@@ -43,7 +43,7 @@ static int digit(char c)
 	return at ? (int)(at - digits) % 16 : -1;
 }
 
-static bool is_text(const char *s)
+bool us_http_is_text(const char *s)
 {
 	for (size_t n; *s; s += n) {
 		n = us_utf8_len(s);
@@ -72,5 +72,5 @@ bool us_http_unescape(const char *raw, char *dst, size_t size)
 	if (n >= size)
 		return false;
 	dst[n] = '\0';
-	return is_text(dst);
+	return us_http_is_text(dst);
 }

@@ -17,6 +17,8 @@ US_MUST_CHECK int us_http_token_make(char ret[static US_HTTP_TOKEN_SIZE],
  * may be NULL. */
 bool us_http_token_is(const char *token, const char *given);
 
+/* Only such values are taken: UTF-8 without control characters. */
+bool us_http_is_text(const char *s);
 /* Decode a value of a URL's query (%2F for '/') into dst, of size bytes with the NUL.
  * False: it is too long, not text (has control characters, or is not UTF-8), or has an
  * invalid '%'. */

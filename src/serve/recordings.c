@@ -39,11 +39,19 @@ static void item(struct us_json *j, const struct us_serve *s,
 		return;
 	us_shelf_peek(fd, &f);
 	us_json_object(j, NULL);
-	us_json_str(j, "name", i->name); /* a link needs it unchanged */
+	bool has_link = us_http_is_text(i->name);
+	if (has_link)
+		us_json_str(j, "name", i->name); /* a link needs it unchanged */
+	else
+		text(j, "name", i->name);
+	us_json_bool(j, "link", has_link);
 	text(j, "guest", f.guest);
 	text(j, "started", f.started);
 	text(j, "backend", f.backend);
-	text(j, "why", f.why);
+	text(j, "why",
+	     has_link
+		     ? f.why
+		     : "its name is not plain text, so no link can have it: rename it");
 	us_json_u64(j, "bytes", i->bytes);
 	us_json_u64(j, "modified", (uint64_t)(i->modified_ns / 1000000000LL));
 	us_json_end(j);

@@ -131,6 +131,21 @@ def folder_is_listed(x):
         s.end()
 
 
+def names_without_links(x):
+    """A link could not be followed, so there is none, and the list says why."""
+    data, odd = x.read("whole.data"), (b"tab\t1.data", b"caf\xe9.data")
+    for name in odd:
+        with open(os.path.join(os.fsencode(x.folder), name), "wb") as f:
+            f.write(data)
+    with x.serve(".") as s:
+        got = {name: r for name, r in listed(s).items() if not r["link"]}
+        check(len(got) == 2 and all("rename it" in r["why"] for r in got.values()), f"{got}")
+        check(all(r["link"] for name, r in listed(s).items() if name not in got), "links")
+        s.end()
+    for name in odd:
+        os.unlink(os.path.join(os.fsencode(x.folder), name))
+
+
 def files_and_folders_together(x):
     os.mkdir(x.path("sub"))
     shutil.copy(x.path("whole.data"), x.path("sub/deep.data"))
@@ -480,7 +495,7 @@ def browser_of_who_called_sudo(x):
     check("/run/user/0/" not in got.get("DBUS_SESSION_BUS_ADDRESS", ""), f"{got}")
 
 
-POINTS = (one_is_shown_at_once, waits_are_beside, folder_is_listed, files_and_folders_together, broken_recordings,
+POINTS = (one_is_shown_at_once, waits_are_beside, folder_is_listed, names_without_links, files_and_folders_together, broken_recordings,
           another_architecture, nothing_else_is_served, token_is_needed, strangers_are_refused,
           own_names_are_taken, all_addresses_are_told,
           hostile_peers_are_borne, many_at_once, pprof_takes_it, usage, without_a_display, browser_of_who_called_sudo)

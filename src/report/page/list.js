@@ -16,8 +16,9 @@ function when(recording) {
 	return recording.started || d.toLocaleString("sv");
 }
 function row(r) {
-	const tr = make("tr"), name = make("td"), a = make("a", "", r.name);
-	a.href = link("recording", { file: r.name });
+	const tr = make("tr"), name = make("td"), a = make(r.link ? "a" : "span", "", r.name);
+	if (r.link)
+		a.href = link("recording", { file: r.name });
 	name.append(a);
 	if (r.why)
 		name.append(make("span", "why", r.why));
