@@ -3,6 +3,7 @@
 #include "import/import.h"
 
 #include "base/cleanup.h"
+#include "base/packed.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -381,6 +382,12 @@ int us_import_folded(const uint8_t *bytes, size_t n, const struct us_import_opts
 	e = e ? e : &sink;
 	if (!f)
 		return no_memory(e);
+	if (us_unpacker(bytes, n)) {
+		free(f);
+		us_fail(e, -EBADMSG, "import: the file is compressed");
+		us_hint(e, "%s it", us_unpacker(bytes, n));
+		return -EBADMSG;
+	}
 	f->ret = ret;
 	f->seed = random_seed();
 	int rc = read_lines(f, bytes, n, e);

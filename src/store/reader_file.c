@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reader_file.c: the bytes of a recording, and its chunks one after another. */
 #include "base/cleanup.h"
+#include "base/packed.h"
 #include "store/crc32c.h"
 #include "store/format.h"
 #include "store/reader_priv.h"
@@ -101,10 +102,15 @@ static int header(struct reader *r)
 		return got;
 	const uint8_t *p = r->buf + r->at;
 	size_t left = r->n - r->at;
-	if (memcmp(p, US_STORE_MAGIC, left < 8 ? left : 8) || !left)
-		return us_fail(r->e, -ENOEXEC, "read a recording: %s",
-			       left ? "this is no recording of uniscope"
-				    : "the file is empty");
+	if (memcmp(p, US_STORE_MAGIC, left < 8 ? left : 8) || !left) {
+		const char *unpacker = us_unpacker(p, left);
+		us_fail(r->e, -ENOEXEC, "read a recording: %s",
+			left ? "this is no recording of uniscope"
+			     : "the file is empty");
+		if (unpacker)
+			us_hint(r->e, "it is compressed: %s it", unpacker);
+		return -ENOEXEC;
+	}
 	if (!got)
 		return us_fail(r->e, -ENOEXEC,
 			       "read a recording: the file has only %zu bytes", left);

@@ -99,6 +99,8 @@ static void tell_foreign(const char *const *path, size_t n, struct us_err *e)
 	char word[200];
 	if (n == 1)
 		us_wrap(e, "%s", path[0]);
+	if (e->hint[0])
+		return; /* it is compressed */
 	us_hint(e, "uniscope import %s makes a recording of perf.data or folded stacks",
 		n == 1 ? us_shell_word(word, sizeof(word), path[0]) : "FILE");
 }
