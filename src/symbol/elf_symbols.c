@@ -186,10 +186,18 @@ static uint64_t open_size(const struct table *t, uint64_t most)
 	return t->partial && most > 1 ? 1 : most;
 }
 
+/* NASM names the labels within "memcpy" "memcpy.loop", and states no size. */
+static bool is_label_of(const struct candidate *c, const char *outer)
+{
+	size_t len = c->label ? strlen(outer) : 0;
+	return len && !strncmp(c->name, outer, len) && c->name[len] == '.';
+}
+
 /*
  * Keeps one symbol for each address, and no local label inside a function with a stated
- * size.  A symbol without a size gets one: up to the next symbol, the end of the
- * section, or the end of the function around it.
+ * size, nor one that has the function's name before a dot.  A symbol without a size
+ * gets one: up to the next symbol, the end of the section, or the end of the function
+ * around it.
  */
 static size_t choose(const struct table *t, const struct key *k,
 		     struct us_elf_symbol *ret)
@@ -200,6 +208,8 @@ static size_t choose(const struct table *t, const struct key *k,
 	for (size_t at = 0; at < t->n_v;) {
 		const struct candidate *c = best_of(t, k, &at);
 		if (c->label && c->addr < sized_end)
+			continue;
+		if (n && is_label_of(c, ret[n - 1].name))
 			continue;
 		if (n && !ret[n - 1].size) {
 			uint64_t gap = c->addr - ret[n - 1].addr;

@@ -101,6 +101,30 @@ static void check_assembly(const char *file)
 	us_elf_image_close(i);
 }
 
+/* NASM's local labels have the function's name before a dot, and no function a size. */
+static void labels_of_nasm(void **state)
+{
+	static const char text[] = "	.globl copy, copy.other\n"
+				   "copy:	.fill 8, 1, 0x90\n"
+				   "copy.loop: .fill 8, 1, 0x90\n"
+				   "copy.done: .fill 8, 1, 0x90\n"
+				   "helper: .fill 8, 1, 0x90\n"
+				   "helper.loop: .fill 8, 1, 0x90\n"
+				   "copy.other: .fill 8, 1, 0x90\n"
+				   "helpers.loop: .fill 8, 1, 0x90\n";
+	const uint64_t a = 0x401000;
+	(void)state;
+	write_file("n.s", text, sizeof(text) - 1);
+	need("as -o n.o n.s && ld -e copy -Ttext=0x401000 -o n n.o");
+	struct us_elf_image *i = open_image("n");
+	expect_at(i, a, "copy", a, 24);
+	expect_at(i, a + 23, "copy", a, 24);
+	expect_at(i, a + 39, "helper", a + 24, 16);
+	expect_at(i, a + 40, "copy.other", a + 40, 8);
+	expect_at(i, a + 48, "helpers.loop", a + 48, 8);
+	us_elf_image_close(i);
+}
+
 static void assembly_symbols(void **state)
 {
 	(void)state;
@@ -347,6 +371,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_by_brute_force),
 		cmocka_unit_test(assembly_symbols),
+		cmocka_unit_test(labels_of_nasm),
 		cmocka_unit_test(stripped_and_dynamic),
 		cmocka_unit_test(no_sections),
 		cmocka_unit_test(no_sections_two_segments),
