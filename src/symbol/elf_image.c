@@ -26,10 +26,13 @@ struct us_elf_image {
 };
 
 /* A file that is not ELF may be a list of symbols; otherwise *e stays as it is. */
-static int open_list(const char *path, struct us_elf_image **ret)
+static int open_list(const char *path, struct us_elf_image **ret, struct us_err *e)
 {
-	int r = us_symbol_list_open(path, ret, NULL);
-	return r == -ENOMEM ? r : r < 0 ? -ENOEXEC : 0;
+	struct us_err why = { 0 };
+	int r = us_symbol_list_open(path, ret, &why);
+	if (r == -EINVAL && e)
+		*e = why;
+	return r == -ENOMEM || r == -EINVAL ? r : r < 0 ? -ENOEXEC : 0;
 }
 
 int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err *e)
@@ -47,7 +50,7 @@ int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err
 	}
 	if (r < 0) {
 		us_elf_image_close(i);
-		return r == -ENOEXEC ? open_list(path, ret) : r;
+		return r == -ENOEXEC ? open_list(path, ret, e) : r;
 	}
 	us_build_id_read(&i->file, &i->build_id);
 	*ret = i;

@@ -39,6 +39,8 @@ static void fini(struct list *l)
 /* A hexadecimal number of at most 16 digits that a space ends. */
 static bool take_number(char **at, uint64_t *ret)
 {
+	if (!strncmp(*at, "0x", 2))
+		*at += 2;
 	size_t n = strspn(*at, "0123456789abcdefABCDEF");
 	if (!n || n > 16 || (*at)[n] != ' ')
 		return false;
@@ -55,8 +57,8 @@ static bool parse(char *at, struct line *ret)
 	/* One letter is a type, even if it is also a digit. */
 	if (at[0] && at[1] != ' ' && !take_number(&at, &ret->symbol.size))
 		return false;
-	if (!strchr("AaBbCcDdGgIiNnpRrSsTtuVvWw", at[0]) || !at[0] || at[1] != ' ' ||
-	    at[2] <= ' ')
+	if (!strchr("AaBbCcDdGgIiNnpRrSsTtuVvWw?-", at[0]) || !at[0] || at[1] != ' ' ||
+	    (unsigned char)at[2] <= ' ')
 		return false;
 	ret->function = strchr("TtWwi", at[0]);
 	ret->symbol.name = at + 2;
@@ -88,11 +90,12 @@ static int add(struct list *l, const struct line *line)
 	return 0;
 }
 
-/* All lines must have that form, so no other text is taken for a list. */
-static int parse_all(struct list *l)
+/* All lines must have that form, so no other text is taken for a list.  *ret_line: the
+ * one that has not. */
+static int parse_all(struct list *l, size_t *ret_line)
 {
 	char *next = l->text;
-	while (next) {
+	for (*ret_line = 1; next; ++*ret_line) {
 		char *line = strsep(&next, "\n");
 		struct line parsed;
 		line[strcspn(line, "\r\t")] = '\0'; /* a module's name may follow */
@@ -135,13 +138,10 @@ static int by_address(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The bytes up to the next symbol, of any kind. */
-static uint64_t room_of(const struct list *l, size_t k)
+/* The bytes up to the next symbol at another address, of any kind. */
+static uint64_t room_of(const struct list *l, size_t k, size_t next)
 {
 	uint64_t at = l->v[k].symbol.address;
-	size_t next = k + 1;
-	while (next < l->n && l->v[next].symbol.address == at)
-		next++;
 	uint64_t room = next < l->n ? l->v[next].symbol.address - at : LAST_CODE;
 	return room < MOST_CODE ? room : MOST_CODE;
 }
@@ -149,13 +149,16 @@ static uint64_t room_of(const struct list *l, size_t k)
 /* The functions alone, with a size each.  Returns how many there are. */
 static size_t take_functions(const struct list *l, struct us_made_symbol *ret)
 {
-	size_t n = 0;
+	size_t n = 0, next = 0;
 	for (size_t k = 0; k < l->n; k++) {
+		while (next < l->n &&
+		       l->v[next].symbol.address == l->v[k].symbol.address)
+			next++;
 		if (!l->v[k].function)
 			continue;
 		ret[n] = l->v[k].symbol;
 		if (!ret[n].size)
-			ret[n].size = room_of(l, k);
+			ret[n].size = room_of(l, k, next);
 		if (ret[n].size <= UINT64_MAX - ret[n].address)
 			n++;
 	}
@@ -194,18 +197,42 @@ static int make(const char *path, struct list *l, struct us_elf_image **ret,
 				last->address + last->size, ret, e);
 }
 
+/* /proc/kallsyms shows no addresses to those who may not see them. */
+static bool has_addresses(const struct list *l)
+{
+	for (size_t k = 0; k < l->n; k++)
+		if (l->v[k].symbol.address)
+			return true;
+	return false;
+}
+
+static int read_list(const char *path, struct list *l, struct us_err *e)
+{
+	size_t line;
+	int r = read_text(path, l);
+	if (r == 0)
+		r = parse_all(l, &line);
+	if (r == -ENOEXEC && l->n)
+		return us_fail(e, -EINVAL,
+			       "read symbols of %s: line %zu is not what nm prints",
+			       path, line);
+	if (r == -ENOEXEC || (r == 0 && !l->n))
+		return us_fail(e, -ENOEXEC,
+			       "read symbols of %s: it is not what nm prints", path);
+	if (r < 0)
+		return us_fail(e, r, "read symbols of %s: %s", path, strerror(-r));
+	if (has_addresses(l))
+		return 0;
+	us_fail(e, -EINVAL, "read symbols of %s: all addresses are 0", path);
+	us_hint(e, "read /proc/kallsyms as root, in the guest");
+	return -EINVAL;
+}
+
 int us_symbol_list_open(const char *path, struct us_elf_image **ret, struct us_err *e)
 {
 	struct list l = { 0 };
-	int r = read_text(path, &l);
+	int r = read_list(path, &l, e);
 	if (r == 0)
-		r = parse_all(&l);
-	if (r == 0 && !l.n)
-		r = -ENOEXEC;
-	if (r < 0)
-		us_fail(e, r, "read symbols of %s: %s", path,
-			r == -ENOEXEC ? "it is not what nm prints" : strerror(-r));
-	else
 		r = make(path, &l, ret, e);
 	fini(&l);
 	return r;

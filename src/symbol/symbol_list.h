@@ -14,7 +14,8 @@
 /*
  * Make an image of the functions in the file, whose code is not known.  If they are in
  * groups more than 1 GiB apart (boot code, linked low), only the largest group is used.
- * -ENOEXEC: not such a list.  The file is hostile.
+ * -ENOEXEC: not such a list; -EINVAL: a list with a line of another kind, or without
+ * addresses.  The file is hostile.
  */
 US_MUST_CHECK int us_symbol_list_open(const char *path, struct us_elf_image **ret,
 				      struct us_err *e);

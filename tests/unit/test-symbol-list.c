@@ -17,16 +17,21 @@ static uint8_t ram[0x10000];
 static struct us_region region = { .size = sizeof(ram), .host = ram };
 
 /* Open a list by us_elf_image_open(), as all images are. */
-static int open_text(const char *text, struct us_elf_image **ret)
+static int open_or_say(const char *text, struct us_elf_image **ret, struct us_err *e)
 {
 	char path[64];
-	struct us_err e;
 	int fd = memfd_create("list", MFD_CLOEXEC);
 	assert_int_equal(us_write_all(fd, text, strlen(text)), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int r = us_elf_image_open(path, ret, &e);
+	int r = us_elf_image_open(path, ret, e);
 	close(fd);
 	return r;
+}
+
+static int open_text(const char *text, struct us_elf_image **ret)
+{
+	struct us_err e;
+	return open_or_say(text, ret, &e);
 }
 
 static void must_be(const struct us_elf_image *i, uint64_t at, const char *name)
@@ -68,6 +73,15 @@ static void forms_of_nm_are_read(void **state)
 	must_be(i, 0x8010004f, "inner");
 	must_be(i, 0x80100050, NULL);
 	us_elf_image_close(i);
+	/* what other tools write, and kinds that nm does not know */
+	assert_int_equal(open_text("0x80100000 T \303\244ndern\n"
+				   "0x80100010 ? odd\n"
+				   "0x80100020 - stab\n",
+				   &i),
+			 0);
+	must_be(i, 0x8010000f, "\303\244ndern");
+	must_be(i, 0x80100010, NULL);
+	us_elf_image_close(i);
 	/* code for the boot, linked low */
 	assert_int_equal(open_text("0000000000100000 T boot\n"
 				   "ffffffff80100000 T start\n"
@@ -83,18 +97,23 @@ static void other_text_is_refused(void **state)
 {
 	static const char *const texts[] = {
 		"a file of sixteen bytes and more\n",
-		"ffffffff80100000 T start\nthat was all\n",
 		"ffffffff80100000 T \nffffffff80100000 T  \n",
 		"                 U outside\n\n\n\n",
 		"0000000000000020 a constant\n",
 		"10000000000000000 T too_wide\n",
-		"ffffffff80100000 T\nffffffff80100000 q x\n",
+		"ffffffff80100000 T\nffffffff80100000 T x\n",
 		"/* \377\200 */ ffffffff80100000 T x\n",
 	};
 	struct us_elf_image *i;
 	(void)state;
 	for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
 		assert_int_equal(open_text(texts[k], &i), -ENOEXEC);
+	struct us_err e;
+	assert_int_equal(open_or_say("80100000 T start\n\nthat was all\n", &i, &e),
+			 -EINVAL);
+	assert_non_null(strstr(e.msg, "line 3 is not what nm prints"));
+	assert_int_equal(open_or_say("0000 T start\n0000 T next\n", &i, &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "all addresses are 0"));
 	/* An end beyond all addresses is none. */
 	assert_int_equal(open_text("fffffffffffffff0 0000000000000020 T wraps\n", &i),
 			 -ENOEXEC);
