@@ -234,8 +234,10 @@ static int add_given(struct us_profile *p, struct us_profile_module *g,
 	struct us_elf_image *image = NULL;
 	bool fixed = split_bias((char *)g->m.path, &g->m.bias);
 	int rc = us_elf_image_open(g->m.path, &image, e);
-	if (rc)
-		return us_wrap(e, "-e %s", spec);
+	if (rc) {
+		us_wrap(e, "-e %s", spec);
+		return rc == -ENOEXEC ? -EINVAL : rc; /* that is of the recording */
+	}
 	find_debug(p, image);
 	rc = us_symbols_add_image(p->symbols, image, e);
 	if (rc)
