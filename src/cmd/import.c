@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { OPT_PID = US_OPTION_LONG };
+enum { OPT_PID = US_OPTION_LONG, OPT_EVENT };
 
 struct settings {
 	const char *in, *out;
@@ -28,9 +28,12 @@ static bool set_option(void *settings, int c, const char *value)
 {
 	struct settings *s = settings;
 	double number;
-	if (c != OPT_PID || !us_parse_double("--pid", value, 1, UINT32_MAX, &number))
+	if (c == OPT_PID && us_parse_double("--pid", value, 1, UINT32_MAX, &number))
+		s->import.pid = (uint32_t)number;
+	else if (c == OPT_EVENT && us_parse_double("--event", value, 1, 4096, &number))
+		s->import.event = (uint32_t)number;
+	else
 		return false;
-	s->import.pid = (uint32_t)number;
 	return true;
 }
 
@@ -130,7 +133,7 @@ static void tell(const struct us_import_result *r)
 {
 	printf("%" PRIu64 " samples", r->samples);
 	if (r->left_out)
-		printf(", %" PRIu64 " left out, not from this guest", r->left_out);
+		printf(", %" PRIu64 " left out", r->left_out);
 	if (r->stats.lost)
 		printf(", %" PRIu64 " lost", r->stats.lost);
 	if (r->cut_stacks)
@@ -195,6 +198,8 @@ static const struct us_option options[] = {
 	{ 'o', "output", "FILE", "where to write (uniscope.data); as record -o",
 	  US_TEXT(struct settings, out) },
 	{ OPT_PID, "pid", "PID", "for perf.data: the guest of this process", US_OWN },
+	{ OPT_EVENT, "event", "NUMBER", "for perf.data: the samples of this event",
+	  US_OWN },
 	{ 0, "all", NULL, "for perf.data: all samples, also those of the host",
 	  US_FLAG(struct settings, import.all) },
 	{ 0, "kallsyms", "FILE", "for perf.data: a copy of the guest's /proc/kallsyms",

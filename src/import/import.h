@@ -13,6 +13,7 @@
 struct us_import_opts {
 	const char *name; /* name of the input, for the facts */
 	uint32_t pid;	  /* perf.data: only this process's guest; 0: the only one */
+	uint32_t event;	  /* perf.data: only samples of this one; 0: the only one */
 	bool all;	  /* perf.data: all samples, not only a guest's */
 	const char *kallsyms; /* perf.data: a copy of the guest's file; NULL: none */
 };
@@ -33,7 +34,8 @@ bool us_import_is_perf(const uint8_t *bytes, size_t n);
  * writes to a pipe.  -EBADMSG: inconsistent; -ENOTSUP: it is compressed, and this
  * program was built without zstd; -EFBIG: it decompresses to far more than its size
  * suggests; -ENODATA: no samples of a guest; -EINVAL: several guests, and o->pid does
- * not select one; or an error of the writer.  A truncated file gives what it has.
+ * not select one, or several events, and o->event does not; or an error of the writer.
+ * A truncated file gives what it has.
  */
 US_MUST_CHECK int us_import_perf(const uint8_t *bytes, size_t n,
 				 const struct us_import_opts *o, struct us_writer *w,

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define MOST_PIDS     64
+#define MOST_EVENTS   8 /* that are told apart */
 #define MOST_MODULES  4096
 #define CONTEXT_FIRST ((uint64_t)-4095) /* markers in call chains */
 #define CONTEXT_USER  ((uint64_t)-512)
@@ -40,6 +41,8 @@ struct import {
 	bool disordered;
 	uint32_t pid[MOST_PIDS]; /* that have samples */
 	size_t n_pid;
+	const struct us_perf_event *event[MOST_EVENTS]; /* that have samples */
+	size_t n_event;
 	struct {
 		struct vcpu {
 			uint32_t pid, tid;
@@ -116,14 +119,25 @@ static void know_pid(struct import *x, uint32_t pid)
 		x->pid[x->n_pid++] = pid;
 }
 
+static void know_event(struct import *x, const struct us_perf_event *event)
+{
+	for (size_t i = 0; i < x->n_event; i++)
+		if (x->event[i]->number == event->number)
+			return;
+	if (x->n_event < MOST_EVENTS)
+		x->event[x->n_event++] = event;
+}
+
 static int on_sample(void *ctx, const struct us_perf_sample *s, const uint8_t *record)
 {
 	struct import *x = ctx;
-	if ((!x->o->all && !is_guest(s->mode)) || (x->o->pid && s->pid != x->o->pid)) {
+	if ((!x->o->all && !is_guest(s->mode)) || (x->o->pid && s->pid != x->o->pid) ||
+	    (x->o->event && s->event->number != x->o->event)) {
 		x->ret->left_out++;
 		return 0;
 	}
 	know_pid(x, s->pid);
+	know_event(x, s->event);
 	struct due *d = us_vec_push(&x->due);
 	if (!d)
 		return no_memory(x->e);
@@ -306,6 +320,46 @@ static int check_pids(const struct import *x)
 	return -EINVAL;
 }
 
+static void name_event(const struct us_perf_event *event, char *ret, size_t size)
+{
+	static const char *const hardware[] = {
+		"cycles",   "instructions",  "cache-references", "cache-misses",
+		"branches", "branch-misses", "bus-cycles",
+	};
+	static const char *const software[] = {
+		"cpu-clock",	    "task-clock",     "page-faults",
+		"context-switches", "cpu-migrations",
+	};
+	bool hard = event->kind == PERF_TYPE_HARDWARE;
+	const char *const *names = hard ? hardware : software;
+	size_t n = hard ? sizeof(hardware) / sizeof(*hardware)
+			: sizeof(software) / sizeof(*software);
+	if ((hard || event->kind == PERF_TYPE_SOFTWARE) && event->config < n)
+		snprintf(ret, size, "%u (%s)", event->number, names[event->config]);
+	else
+		snprintf(ret, size, "%u (type %u, config 0x%" PRIx64 ")", event->number,
+			 event->kind, event->config);
+}
+
+/* What they count is not the same, so it cannot be added. */
+static int check_events(const struct import *x)
+{
+	char list[384] = "", name[64];
+	size_t at = 0;
+	if (x->n_event < 2)
+		return 0;
+	for (size_t i = 0; i < x->n_event && at < sizeof(list) - sizeof(name) - 2;
+	     i++) {
+		name_event(x->event[i], name, sizeof(name));
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
+				       i ? ", " : "", name);
+	}
+	us_fail(x->e, -EINVAL, "import: the file has samples of several events: %s",
+		list);
+	us_hint(x->e, "choose one with --event NUMBER");
+	return -EINVAL;
+}
+
 static int write_facts(struct import *x)
 {
 	char text[16];
@@ -341,6 +395,8 @@ static int import(struct import *x)
 		rc = us_perf_read(x->file, &ops, x, x->e);
 	if (!rc)
 		rc = check_pids(x);
+	if (!rc)
+		rc = check_events(x);
 	if (!rc)
 		rc = write_facts(x);
 	if (rc)

@@ -131,6 +131,25 @@ static const char *take_text(struct rest *r)
 
 /* ---- Events ---- */
 
+/* The upper half of a config says which kind of CPU of a hybrid processor counts. */
+static uint64_t counted_by(uint32_t kind, uint64_t config)
+{
+	bool hybrid = kind == PERF_TYPE_HARDWARE || kind == PERF_TYPE_HW_CACHE;
+	return hybrid ? (uint32_t)config : config;
+}
+
+static uint32_t event_number(const struct us_perf_file *f, uint32_t kind,
+			     uint64_t config)
+{
+	uint32_t last = 0;
+	for (size_t i = 0; i < f->n_event; i++) {
+		if (f->event[i].kind == kind && f->event[i].config == config)
+			return f->event[i].number;
+		last = f->event[i].number > last ? f->event[i].number : last;
+	}
+	return last + 1;
+}
+
 /* An event's description, with n bytes left; *ret_size: the size that it claims. */
 static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 		     uint32_t *ret_size)
@@ -143,7 +162,13 @@ static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 		return bad(f, p, "an event with an impossible size");
 	if (f->n_event == US_PERF_MAX_EVENTS)
 		return bad(f, p, "too many events");
+	uint32_t kind = get_u32(f->swapped, p);
+	uint64_t config = counted_by(kind, get_u64(f->swapped, p + 8));
+	uint32_t number = event_number(f, kind, config);
 	f->event[f->n_event++] = (struct us_perf_event){
+		.kind = kind,
+		.number = number,
+		.config = config,
 		.period = get_u64(f->swapped, p + 16),
 		.sample_type = get_u64(f->swapped, p + 24),
 		.read_format = get_u64(f->swapped, p + 32),

@@ -18,8 +18,13 @@
 
 #define US_PERF_MAX_EVENTS 4096
 
-/* The format of an event's samples. */
+/* What is counted, and the format of an event's samples. */
 struct us_perf_event {
+	uint32_t kind; /* enum perf_type_id, or what a PMU of its own has */
+	/* From 1 on.  The same for events that count the same: of each CPU, or of each
+	 * kind of CPU that a hybrid processor has. */
+	uint32_t number;
+	uint64_t config;
 	uint64_t sample_type, read_format, period;
 	bool freq; /* period is a frequency: each sample counts one */
 };
