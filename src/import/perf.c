@@ -19,6 +19,8 @@
 #define MOST_PIDS     64
 #define MOST_EVENTS   8 /* that are told apart */
 #define MOST_MODULES  4096
+#define MOST_THREADS  65536
+#define PLACES	      (2 * MOST_THREADS)
 #define CONTEXT_FIRST ((uint64_t)-4095) /* markers in call chains */
 #define CONTEXT_USER  ((uint64_t)-512)
 #define GUEST_USER    ((uint64_t)-2560)
@@ -52,6 +54,7 @@ struct import {
 		} * v;
 		size_t n, cap;
 	} vcpus;
+	uint32_t *place; /* PLACES, by hash: index in vcpus + 1; 0: free */
 	unsigned n_module;
 	unsigned n_vcpu; /* numbers that were assigned */
 };
@@ -70,12 +73,21 @@ static bool is_guest(uint8_t mode)
 
 static struct vcpu *vcpu_of(struct import *x, uint32_t pid, uint32_t tid)
 {
-	for (size_t i = x->vcpus.n; i-- > 0;)
-		if (x->vcpus.v[i].tid == tid && x->vcpus.v[i].pid == pid)
-			return &x->vcpus.v[i];
-	struct vcpu *v = x->vcpus.n < 65536 ? us_vec_push(&x->vcpus) : NULL;
-	if (v)
+	if (!x->place)
+		x->place = calloc(PLACES, sizeof(*x->place));
+	uint64_t hash = ((uint64_t)pid << 32 | tid) * 0x9e3779b97f4a7c15;
+	size_t at = hash >> 32 & (PLACES - 1);
+	for (; x->place && x->place[at]; at = (at + 1) & (PLACES - 1)) {
+		struct vcpu *v = &x->vcpus.v[x->place[at] - 1];
+		if (v->tid == tid && v->pid == pid)
+			return v;
+	}
+	bool room = x->place && x->vcpus.n < MOST_THREADS;
+	struct vcpu *v = room ? us_vec_push(&x->vcpus) : NULL;
+	if (v) {
 		*v = (struct vcpu){ .pid = pid, .tid = tid };
+		x->place[at] = (uint32_t)x->vcpus.n;
+	}
 	return v;
 }
 
@@ -432,6 +444,7 @@ int us_import_perf(const uint8_t *bytes, size_t n, const struct us_import_opts *
 	int rc = import(&x);
 	free(x.due.v);
 	free(x.vcpus.v);
+	free(x.place);
 	us_perf_fini(file);
 	free(file);
 	return rc;
