@@ -215,23 +215,41 @@ static bool go_up(char *folder)
 	return strchr(folder + 1, '/') != NULL;
 }
 
-/* Distributions keep the vmlinux of /boot/vmlinuz-VERSION in another folder. */
+size_t us_kernel_version_of(const char *image, const char **ret)
+{
+	const char *slash = strrchr(image, '/');
+	const char *name = slash ? slash + 1 : image;
+	if (!strncmp(name, "vmlinuz-", 8)) {
+		*ret = name + 8;
+		return strlen(name + 8);
+	}
+	if (!slash || strcmp(name, "vmlinuz") != 0)
+		return 0;
+	const char *end = memrchr(image, '/', (size_t)(slash - image));
+	if (!end || end - image < 7 || memcmp(end - 7, "modules", 7) != 0 ||
+	    (end - image > 7 && end[-8] != '/'))
+		return 0;
+	*ret = end + 1;
+	return (size_t)(slash - end - 1);
+}
+
+/* Distributions keep the vmlinux of a packaged vmlinuz in another folder. */
 static void look_for_packaged(struct walk *w, const char *image)
 {
 	static const char *const folders[] = { "/usr/lib/debug/boot",
 					       "/usr/lib/debug/lib/modules/%s",
 					       "/lib/modules/%s/build" };
-	const char *slash = strrchr(image, '/');
-	const char *name = slash ? slash + 1 : image;
+	const char *kernel = "";
 	char folder[PATH_MAX];
-	if (strncmp(name, "vmlinuz-", 8) != 0 || strlen(name) > NAME_MAX)
+	size_t n = us_kernel_version_of(image, &kernel);
+	if (!n || n > NAME_MAX)
 		return;
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 		const char *version = strstr(folders[i], "%s");
 		int len = version ? (int)(version - folders[i])
 				  : (int)strlen(folders[i]);
-		snprintf(folder, sizeof(folder), "%.*s%s%s", len, folders[i],
-			 version ? name + 8 : "", version ? version + 2 : "");
+		snprintf(folder, sizeof(folder), "%.*s%.*s%s", len, folders[i],
+			 version ? (int)n : 0, kernel, version ? version + 2 : "");
 		look_in(w, &(struct folder){ folder, "", FAR - 1, 0 });
 	}
 }

@@ -27,4 +27,8 @@ struct us_near_files {
 int us_near_files(const char *image, struct us_near_files *ret);
 void us_near_files_fini(struct us_near_files *f); /* accepts a zeroed one */
 
+/* VERSION of a Linux image .../vmlinuz-VERSION or .../modules/VERSION/vmlinuz, where
+ * Fedora and Arch have theirs: its length; 0: the path has none. */
+size_t us_kernel_version_of(const char *image, const char **ret);
+
 #endif

@@ -5,6 +5,7 @@
 #include "toolchain.h"
 
 #include "symbol/beside.h"
+#include "symbol/beside_walk.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -231,6 +232,32 @@ static void a_boot_image_by_what_is_in_it(void **state)
 	}
 }
 
+/* Where distributions keep vmlinux depends on the version. */
+static void the_version_of_a_packaged_kernel(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *version;
+	} cases[] = {
+		{ "/boot/vmlinuz-6.1.0-9-amd64", "6.1.0-9-amd64" },
+		{ "vmlinuz-6.1", "6.1" },
+		{ "/usr/lib/modules/6.17.1-300.fc43.x86_64/vmlinuz",
+		  "6.17.1-300.fc43.x86_64" },
+		{ "modules/6.1/vmlinuz", "6.1" },
+		{ "/usr/lib/mymodules/6.1/vmlinuz", "" },
+		{ "/usr/lib/modules/6.1/vmlinuz.old", "" },
+		{ "/modules/vmlinuz", "" },
+		{ "/vmlinuz", "" },
+		{ "vmlinuz", "" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *version = "";
+		size_t n = us_kernel_version_of(cases[i].path, &version);
+		assert_int_equal(n, strlen(cases[i].version));
+		assert_memory_equal(version, cases[i].version, n);
+	}
+}
+
 /* An image for a processor that boots bytes. */
 static void compressed_bytes(void **state)
 {
@@ -289,6 +316,7 @@ int main(void)
 		cmocka_unit_test(boot_image_of_fewer_bits),
 		cmocka_unit_test(no_elf_file),
 		cmocka_unit_test(a_boot_image_by_what_is_in_it),
+		cmocka_unit_test(the_version_of_a_packaged_kernel),
 		cmocka_unit_test(compressed_bytes),
 		cmocka_unit_test(damaged_payloads),
 		cmocka_unit_test(nothing_that_could_hang_or_mislead),
