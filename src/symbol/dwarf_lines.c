@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "symbol/dwarf_elf.h"
+#include "symbol/elf_symbols.h"
 #include "symbol/line_table.h"
 #include "symbol/span_map.h"
 
@@ -64,10 +65,11 @@ struct us_dwarf {
 		struct unit *v;
 		size_t n, cap;
 	} units;
-	struct spans spans;	/* of units, kept until all are known */
-	struct us_span_map map; /* address -> unit */
-	bool rangeless_done;
-	bool slow_scopes;
+	struct spans spans;	    /* of units, kept until all are known */
+	struct us_span_map map;	    /* address -> unit */
+	struct us_elf_symbol first; /* at 0, if the image has one there; else no name */
+	bool first_read;
+	bool rangeless_done, slow_scopes;
 	bool compressed; /* some table is: reading it again would cost too much */
 	bool cut;	 /* something was left out */
 	bool split;	 /* most of some unit is in another file */
@@ -159,6 +161,43 @@ static uint32_t enter_abstract(struct level *l)
 		       : NOT_ENTERED;
 }
 
+static const char *string_of(Dwarf_Attribute *a)
+{
+	return a ? dwarf_formstring(a) : NULL;
+}
+
+static bool is_called(Dwarf_Die *die, unsigned attr, const char *symbol)
+{
+	Dwarf_Attribute a;
+	const char *name = string_of(dwarf_attr_integrate(die, attr, &a));
+	size_t len = name ? strlen(name) : 0; /* a clone's has more, after a dot */
+	return len && !strncmp(symbol, name, len) && strchr(".", symbol[len]);
+}
+
+static void read_first_symbol(struct us_dwarf *d)
+{
+	struct us_elf_symbols s = { 0 };
+	d->first_read = true;
+	if (us_elf_symbols_read(d->file, &s, NULL) == 0 && s.n && !s.v[0].addr)
+		d->first = s.v[0];
+	us_elf_symbols_fini(&s);
+}
+
+/* What --gc-sections dropped stays in DWARF at address 0, where an image may have other
+ * code.  That has another name and, unless it is the same code, another size. */
+static bool is_dropped(struct us_dwarf *d, Dwarf_Die *die)
+{
+	Dwarf_Addr low, high;
+	if (dwarf_tag(die) != DW_TAG_subprogram || dwarf_lowpc(die, &low) != 0 || low ||
+	    dwarf_highpc(die, &high) != 0 || !us_elf_file_code(d->file, 0))
+		return false;
+	if (!d->first_read)
+		read_first_symbol(d);
+	return d->first.name && d->first.size != high &&
+	       !is_called(die, DW_AT_linkage_name, d->first.name) &&
+	       !is_called(die, DW_AT_name, d->first.name);
+}
+
 /* The scope of a DIE's children; NOT_ENTERED: they do not matter. */
 static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 		      struct spans *spans, const struct charge *since)
@@ -183,7 +222,7 @@ static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 	}
 	uint64_t first = 0;
 	uint32_t index = (uint32_t)u->scopes.n;
-	if (index >= NOT_ENTERED)
+	if (index >= NOT_ENTERED || is_dropped(d, &l->die))
 		return NOT_ENTERED;
 	if (!add_ranges(d, &l->die, index, spans, since, &first))
 		return enter_abstract(l);
@@ -239,11 +278,6 @@ static void need_scopes(struct us_dwarf *d, struct unit *u)
 	if (us_span_map_build(spans.v, spans.n, &u->map) < 0)
 		memset(&u->map, 0, sizeof(u->map));
 	free(spans.v);
-}
-
-static const char *string_of(Dwarf_Attribute *a)
-{
-	return a ? dwarf_formstring(a) : NULL;
 }
 
 static const char *name_of(const struct unit *u, Dwarf_Die *die)
@@ -320,9 +354,8 @@ static void need_lines(struct us_dwarf *d, struct unit *u)
 	if (u->lines_read || !begin(d, &since))
 		return;
 	u->lines_read = true;
-	if (has_program(d, u)) {
+	if (has_program(d, u))
 		read_lines(d, u);
-	}
 	end(d, &since);
 }
 

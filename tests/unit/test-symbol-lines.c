@@ -271,6 +271,37 @@ static void within_inlined_ones(void **state)
 	}
 }
 
+/* Where the image's code begins at 0, that is also the address in DWARF of what the
+ * linker dropped. */
+static void dropped_functions(void **state)
+{
+	(void)state;
+	static const char source[] =
+		"volatile int sink;\n"
+		"static inline __attribute__((always_inline)) void add(int n) {\n"
+		"	sink += n;\n"
+		"}\n"
+		"void _start(void) {\n"
+		"	for (;;) sink++;\n"
+		"}\n"
+		"void dropped(void) { add(1); }\n";
+	struct us_elf_image *image;
+	struct us_symbols *s;
+	struct us_frame f[8];
+	write_file("d.c", source, sizeof(source) - 1);
+	need("cc -O2 -g -ffunction-sections -static -nostdlib -Wl,--build-id=none "
+	     "-Wl,-Ttext=0,--gc-sections -o d d.c");
+	assert_int_equal(us_elf_image_open(in_work_dir("d"), &image, NULL), 0);
+	assert_int_equal(us_symbols_new(&s, NULL), 0);
+	assert_int_equal(us_symbols_add(s, image, 0, NULL), 0);
+	for (uint64_t at = 0; at < 8; at++) {
+		assert_int_equal(us_symbols_lookup(s, at, false, f, 8), 1);
+		assert_string_equal(f[0].func, "_start");
+		assert_int_equal(f[0].decl_line, 5);
+	}
+	us_symbols_free(s);
+}
+
 static void assembly(void **state)
 {
 	(void)state;
@@ -410,9 +441,13 @@ static void gnu_mach(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(c_programs),	cmocka_unit_test(assembly),
-		cmocka_unit_test(inline_chain), cmocka_unit_test(this_program),
-		cmocka_unit_test(gnu_mach),	cmocka_unit_test(within_inlined_ones),
+		cmocka_unit_test(c_programs),
+		cmocka_unit_test(assembly),
+		cmocka_unit_test(inline_chain),
+		cmocka_unit_test(this_program),
+		cmocka_unit_test(gnu_mach),
+		cmocka_unit_test(within_inlined_ones),
+		cmocka_unit_test(dropped_functions),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
