@@ -651,7 +651,7 @@ class Recording(Cli):
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(out) as f:
             self.assertEqual(sorted(f.read().splitlines()), sorted(
-                ["main;a b c 3", "main;d 3", f"main;{long_} 7", "main;e 1"]))
+                ["main;a b c 34", "main;d 25", f"main;{long_} 70", "main;e 11"]))
         for count in (".5", "1.5.2", "1e3", "-1", "x.5"):
             with open(self.path("bad.folded"), "w") as f:
                 f.write(f"main;a {count}\n")
