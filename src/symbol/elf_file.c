@@ -3,6 +3,7 @@
 #include "symbol/elf_file.h"
 
 #include "base/cleanup.h"
+#include "base/packed.h"
 #include "base/search.h"
 
 #include <elf.h>
@@ -51,8 +52,9 @@ static int not_elf(const struct us_elf_file *f, struct us_err *e)
 	us_fail(e, -ENOEXEC,
 		boot ? "a compressed Linux kernel, not an ELF file"
 		     : "not an ELF file");
-	if (f->size > 2 && f->bytes[0] == 0x1f && f->bytes[1] == 0x8b)
-		us_hint(e, "It is compressed: unpack it with gunzip -k first.");
+	const char *unpacker = us_unpacker(f->bytes, f->size);
+	if (unpacker)
+		us_hint(e, "It is compressed: unpack it with %s -k first.", unpacker);
 	else if (boot)
 		us_hint(e, "Give the vmlinux that it was made from.");
 	else
