@@ -28,6 +28,7 @@ struct list {
 	char *text; /* names point into it */
 	struct line *v;
 	size_t n, size;
+	bool bare; /* without types, by its first line */
 };
 
 static void fini(struct list *l)
@@ -65,6 +66,23 @@ static bool parse(char *at, struct line *ret)
 	return true;
 }
 
+/* ADDRESS NAME, as Bochs reads them and as xv6's Makefile writes them (kernel.sym). */
+static bool parse_bare(char *at, struct line *ret)
+{
+	*ret = (struct line){ .function = true };
+	if (!take_number(&at, &ret->symbol.address) || (unsigned char)at[0] <= ' ' ||
+	    strchr(at, ' '))
+		return false;
+	ret->symbol.name = at;
+	return true;
+}
+
+/* Sections, and files and constants, which objdump has at 0. */
+static bool is_no_code(const struct line *bare)
+{
+	return bare->symbol.name[0] == '.' || !bare->symbol.address;
+}
+
 /* Lines without an address or a name, such as those between two files. */
 static bool may_be_skipped(const char *line)
 {
@@ -90,18 +108,27 @@ static int add(struct list *l, const struct line *line)
 	return 0;
 }
 
-/* All lines must have that form, so no other text is taken for a list.  *ret_line: the
+static int add_text(struct list *l, char *text)
+{
+	struct line line;
+	if (!l->n && !l->bare)
+		l->bare = !parse(text, &line);
+	if (!(l->bare ? parse_bare : parse)(text, &line))
+		return -ENOEXEC;
+	return l->bare && is_no_code(&line) ? 0 : add(l, &line);
+}
+
+/* All lines must have one form, so no other text is taken for a list.  *ret_line: the
  * one that has not. */
 static int parse_all(struct list *l, size_t *ret_line)
 {
 	char *next = l->text;
 	for (*ret_line = 1; next; ++*ret_line) {
 		char *line = strsep(&next, "\n");
-		struct line parsed;
 		line[strcspn(line, "\r\t")] = '\0'; /* a module's name may follow */
 		if (may_be_skipped(line))
 			continue;
-		int r = parse(line, &parsed) ? add(l, &parsed) : -ENOEXEC;
+		int r = add_text(l, line);
 		if (r < 0)
 			return r;
 	}
@@ -214,7 +241,7 @@ static int read_list(const char *path, struct list *l, struct us_err *e)
 		r = parse_all(l, &line);
 	if (r == -ENOEXEC && l->n)
 		return us_fail(e, -EINVAL,
-			       "read symbols of %s: line %zu is not what nm prints",
+			       "read symbols of %s: line %zu is not as those before",
 			       path, line);
 	if (r == -ENOEXEC || (r == 0 && !l->n))
 		return us_fail(e, -ENOEXEC,

@@ -4,7 +4,9 @@
  * sizes (-S) or without.  Linux's System.map has the same form.
  *
  * A line is ADDRESS [SIZE] TYPE NAME, all numbers hexadecimal.  The types T, t, W, w
- * and i are functions; other symbols mark where these end.
+ * and i are functions; other symbols mark where these end.  Or all lines are ADDRESS
+ * NAME (Bochs's symbol files, xv6's kernel.sym): then all are taken for functions but
+ * names that begin with a dot, and what is at 0.
  */
 #ifndef US_SYMBOL_SYMBOL_LIST_H
 #define US_SYMBOL_SYMBOL_LIST_H

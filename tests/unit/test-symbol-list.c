@@ -93,6 +93,30 @@ static void forms_of_nm_are_read(void **state)
 	us_elf_image_close(i);
 }
 
+/* As xv6's Makefile makes kernel.sym of what objdump -t prints. */
+static void lists_without_types_are_read(void **state)
+{
+	struct us_elf_image *i;
+	(void)state;
+	assert_int_equal(open_text("80100000 .text\n"
+				   "00000000 bio.c\n"
+				   "00001000 PGSIZE\n"
+				   "80100080 bget\n"
+				   "8010000c entry\n"
+				   "801000c0 binit\n\n",
+				   &i),
+			 0);
+	must_be(i, 0x80100000, NULL);
+	must_be(i, 0x8010000c, "entry");
+	must_be(i, 0x8010007f, "entry");
+	must_be(i, 0x80100080, "bget");
+	must_be(i, 0x801000c0, "binit");
+	must_be(i, 0, NULL);
+	must_be(i, 0x1000, NULL);
+	us_elf_image_close(i);
+	assert_int_equal(open_text("00000000 bio.c\n", &i), -ENOEXEC);
+}
+
 static void other_text_is_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -101,7 +125,6 @@ static void other_text_is_refused(void **state)
 		"                 U outside\n\n\n\n",
 		"0000000000000020 a constant\n",
 		"10000000000000000 T too_wide\n",
-		"ffffffff80100000 T\nffffffff80100000 T x\n",
 		"/* \377\200 */ ffffffff80100000 T x\n",
 	};
 	struct us_elf_image *i;
@@ -111,7 +134,9 @@ static void other_text_is_refused(void **state)
 	struct us_err e;
 	assert_int_equal(open_or_say("80100000 T start\n\nthat was all\n", &i, &e),
 			 -EINVAL);
-	assert_non_null(strstr(e.msg, "line 3 is not what nm prints"));
+	assert_non_null(strstr(e.msg, "line 3 is not as those before"));
+	assert_int_equal(open_text("80100000 start\n80100040 T x\n", &i), -EINVAL);
+	assert_int_equal(open_text("80100000 T start\n80100040 x\n", &i), -EINVAL);
 	assert_int_equal(open_or_say("0000 T start\n0000 T next\n", &i, &e), -EINVAL);
 	assert_non_null(strstr(e.msg, "all addresses are 0"));
 	/* An end beyond all addresses is none. */
@@ -164,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forms_of_nm_are_read),
+		cmocka_unit_test(lists_without_types_are_read),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(calls_show_whether_it_is_the_guests),
 	};
