@@ -72,6 +72,23 @@ enum us_code_reach us_sites_rule_from_start(struct us_sites *s,
 		       : us_x86_rule_from_start(s->flow, at, rule);
 }
 
+enum us_code_reach us_sites_rule_from_any_start(struct us_sites *s,
+						struct us_code_place *at,
+						struct us_code_rule rule[2])
+{
+	us_gva symbol = at->start;
+	us_sites_use(s);
+	us_gva behind = s->link ? 0 : us_x86_behind_mode_switch(s->flow, at);
+	if (behind) {
+		at->start = behind;
+		enum us_code_reach reach = us_sites_rule_from_start(s, at, rule);
+		if (reach > US_REACH_NONE)
+			return reach;
+	}
+	at->start = symbol;
+	return symbol ? us_sites_rule_from_start(s, at, rule) : US_REACH_NONE;
+}
+
 enum us_code_exit us_sites_rule_to_return(struct us_sites *s,
 					  const struct us_code_place *at,
 					  struct us_code_rule *rule)
@@ -310,11 +327,9 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 {
 	struct us_code_place at = us_sites_place(s, site);
 	struct us_code_rule start[2] = { 0 }, back;
-	enum us_code_reach reach = US_REACH_NONE;
+	enum us_code_reach reach = us_sites_rule_from_any_start(s, &at, start);
 
 	set_start(site, at.start);
-	if (at.start)
-		reach = us_sites_rule_from_start(s, &at, start);
 	site->exit = us_sites_rule_to_return(s, &at, &back) & 7;
 	back.unled = reach <= US_REACH_NONE;
 	back.stray = back.unled && back.base && is_behind_noreturn(s, site);

@@ -18,10 +18,10 @@ bool us_sites_stays(struct us_sites *s, const struct us_site *site)
 	return at.start && us_sites_stay(s, &at, site->rule);
 }
 
-static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *at)
+static enum us_site_outer judge(struct us_sites *s, struct us_code_place *at)
 {
 	struct us_code_rule start[2] = { 0 }, back;
-	if (!at->start || us_sites_rule_from_start(s, at, start) != US_REACH_FLOW)
+	if (us_sites_rule_from_any_start(s, at, start) != US_REACH_FLOW)
 		return US_OUTER_NO;
 	if (start[0].base == US_BASE_OWN)
 		return us_sites_stay(s, at, start) ? US_OUTER_OWN : US_OUTER_NO;

@@ -46,6 +46,11 @@ struct us_code_place us_sites_place(const struct us_sites *s,
 enum us_code_reach us_sites_rule_from_start(struct us_sites *s,
 					    const struct us_code_place *at,
 					    struct us_code_rule rule[2]);
+/* The same where at->start need not be known, or is in code of another mode: *at then
+ * gets the start behind the far jump from there. */
+enum us_code_reach us_sites_rule_from_any_start(struct us_sites *s,
+						struct us_code_place *at,
+						struct us_code_rule rule[2]);
 /* Does the function at at->start, with those rules there, never return from the
  * place? */
 bool us_sites_stay(struct us_sites *s, const struct us_code_place *at,

@@ -77,6 +77,12 @@ bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *a
 enum us_code_save us_x86_saved(struct us_x86_flow *f, const struct us_code_place *at,
 			       unsigned reg, bool exit, int32_t *ret_off);
 
+/* Where the code of the place begins if it is entered by a far jump that changes the
+ * mode, from code before it: between at->start, if that is known, and the place.  0: no
+ * such jump is there. */
+us_gva us_x86_behind_mode_switch(const struct us_x86_flow *f,
+				 const struct us_code_place *at);
+
 /* Where the function that contains pc may begin, judging by range bytes of code before
  * it, US_CODE_MAX_RANGE at most. */
 void us_x86_starts(struct us_x86_flow *f, us_gva pc, unsigned range,

@@ -52,6 +52,45 @@ static void own_stack(void **state)
 	assert_int_equal(out.pc[1], 0x3005);
 }
 
+/* 32-bit code that jumps to 64-bit code under the same symbol, which takes a stack,
+ * calls all of a list, and then what stays. */
+#define NARROW "\xa3\x00\x50\x00\x00\x40" /* mov %eax,0x5000; inc %eax */
+#define WIDE                                                                           \
+	"\xbc\x00\x90\x00\x00\x85\xc0\x74\x04\xff\xd0\xeb\xf8\xe8\xce\x0f\x00\x00\xf4" \
+	"\xeb\xfd"
+
+static void wide_code(const char *jump, size_t n, uint8_t end)
+{
+	memset(ram + 0x1000, 0xcc, 0x20);
+	AT(0x1000, NARROW);
+	code(0x1006, jump, n);
+	AT(0x1020, WIDE);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK, 0x1032);
+	for (unsigned i = 1; i < 40; i++)
+		put(STACK + i * 8, 0x7700 + i);
+	unwind(0x2000, STACK);
+	ends(2, end);
+	assert_int_equal(out.pc[1], 0x1032);
+}
+#define JUMPS(jump, end) wide_code(jump, sizeof(jump) - 1, end)
+
+static void behind_a_mode_switch(void **state)
+{
+	(void)state;
+	for (unsigned symbols = 0; symbols < 2; symbols++) {
+		map.n = 0;
+		if (symbols)
+			FUNCTION(0x1000, NARROW);
+		FUNCTION(0x2000, "\x90\xc3");
+		JUMPS("\xea\x20\x10\x00\x00\x08\x00", US_END_ROOT);
+		JUMPS("\x68\x20\x10\x00\x00\xcb", US_END_ROOT);	       /* push; lret */
+		JUMPS("\xea\x20\x10\x00\x00\x00\x00", US_END_NO_RULE); /* no cs */
+		JUMPS("\xea\x20\x20\x00\x00\x08\x00", US_END_NO_RULE); /* to 0x2020 */
+		JUMPS("\xea\x00\x10\x00\x00\x08\x00", US_END_NO_RULE); /* before it */
+	}
+}
+
 /* What kept the stack pointer goes back; what returns has somewhere to go. */
 static void stack_that_was_kept(void **state)
 {
@@ -559,6 +598,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(own_stack),
+		TEST(behind_a_mode_switch),
 		TEST(stack_that_was_kept),
 		TEST(garbage_above),
 		TEST(garbage_above_the_unknown),
