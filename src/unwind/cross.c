@@ -10,6 +10,7 @@
 
 #define MAX_PUSHED 40 /* words between an interrupt's frame and its handler's */
 #define ALIGN	   16 /* of the stack, before an interrupt's frame is pushed, bytes */
+#define CS_USED	   0xf000ffff /* of what 32-bit kernels keep with cs: Linux has flags */
 #define FRED_ALIGN 64
 #define FRED_MORE  16 /* bytes of the frame above ss */
 
@@ -55,7 +56,8 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
 		if (!us_walk_read(w, va + i * w->word, &word[i]))
 			return false;
 	bool user = (word[1] & 3) == 3;
-	if (!is_sane(word[1] & 0xffff, word[2]))
+	if (!is_sane(word[1] & 0xffff, word[2]) ||
+	    (w->word == 4 && word[1] & (uint32_t)~CS_USED))
 		return false;
 	ret->pc = word[0];
 	ret->flags = user ? US_PC_USER : 0;

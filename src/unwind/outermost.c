@@ -25,6 +25,15 @@
 /* Types of pairs in the auxiliary vector. */
 enum { AUX_END = 0, AUX_PAGE_SIZE = 6, AUX_ENTRY = 9 };
 
+/* Three words are all that shows where 32-bit code of a kernel was interrupted.  Next
+ * to a thread's stack, a pointer and two small numbers look like that; but the pointer
+ * is one to data, or to a function. */
+static bool is_likely(struct us_walk *w, const struct us_entry_frame *f)
+{
+	return w->word == 8 || (f->flags & US_PC_USER) ||
+	       us_sites_is_inside(w->u->sites, f->pc);
+}
+
 /* What was taken for a function that never returns may be a part of an interrupt
  * handler.  Then its caller may be below what the interrupt pushed. */
 static bool is_below_entry(struct us_walk *w, us_gva slot)
@@ -33,7 +42,7 @@ static bool is_below_entry(struct us_walk *w, us_gva slot)
 	if (w->u->arch->link)
 		return false;
 	for (unsigned i = 0; i < MAX_PUSHED; i++)
-		if (us_walk_entry_frame(w, slot + i * w->word, &f))
+		if (us_walk_entry_frame(w, slot + i * w->word, &f) && is_likely(w, &f))
 			return true;
 	return false;
 }

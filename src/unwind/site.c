@@ -179,6 +179,16 @@ static void find_function(const struct us_code_map *m, us_gva pc, us_gpa root,
 			return;
 }
 
+bool us_sites_is_inside(const struct us_sites *s, us_gva pc)
+{
+	struct us_code_place at = { 0 };
+	const struct us_code_map *m = &s->map;
+	find_function(m, pc, 0, &at);
+	while (m && !m->text_end)
+		m = m->next;
+	return !m || (at.end && at.start != pc);
+}
+
 /* The bytes that identify the code: those of the CALL, or at the instruction. */
 static bool read_code(const struct us_sites *s, us_gva pc, bool after_call,
 		      uint64_t *ret)

@@ -151,6 +151,10 @@ void us_sites_narrow(struct us_sites *s);
 struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 			      const struct us_site *keep);
 
+/* Is pc within a function, and not where it begins?  Also true if no image says where
+ * its functions are. */
+bool us_sites_is_inside(const struct us_sites *s, us_gva pc);
+
 /* Get the rule from the code; sets the source to US_SITE_CODE. */
 void us_sites_analyse(struct us_sites *s, struct us_site *site);
 

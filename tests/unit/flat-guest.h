@@ -32,6 +32,7 @@ static int fresh(void **state)
 	memset(&cfi, 0, sizeof(cfi));
 	map.n = 0;
 	map.narrow_cs = 0;
+	map.text_start = map.text_end = 0;
 	mem.region = &region;
 	mem.n_region = 1;
 	us_mem_init(&mem);

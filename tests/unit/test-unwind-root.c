@@ -268,6 +268,47 @@ static void handler_that_stays(void **state)
 	assert_int_equal(out.end, US_END_ROOT);
 }
 
+static void put_narrow(us_gva at, const uint32_t *words, size_t n)
+{
+	memcpy(ram + at, words, n * sizeof(*words));
+}
+
+/* As thread(), of 32-bit code, with three words above its argument. */
+static void narrow_thread(uint32_t pc, uint32_t cs, uint32_t flags, uint8_t end)
+{
+	put_narrow(STACK,
+		   (uint32_t[]){ 0x1008, STACK + 0x100, 14, 0x77, pc, cs, flags }, 7);
+	regs.gpr[US_X86_RBP] = STACK + 4;
+	unwind(0x2000, STACK);
+	assert_int_equal(out.pc[1], 0x1008);
+	ends(2, end);
+}
+
+/* What 32-bit code of ring 0 leaves for an interrupt is three words, which numbers and
+ * a pointer in a struct that holds the stack resemble. */
+static void narrow_handler_that_stays(void **state)
+{
+	(void)state;
+	regs.bits = 32;
+	map.text_start = 0x1000;
+	map.text_end = 0x5000;
+	/* push %ebp; mov %esp,%ebp; call 0x2000; jmp . */
+	FUNCTION(0x1000, "\x55\x89\xe5\xe8\xf8\x0f\x00\x00\xeb\xfe");
+	FUNCTION(0x2000, "\x90\xc3");
+	FUNCTION(0x2080, "\x90\x90\xc3");
+	memset(ram + STACK, 0x77, 0x100);
+	narrow_thread(0x2081, 8, 0x202, US_END_NO_RULE);
+	narrow_thread(0x2081, 8, 2, US_END_NO_RULE);
+	narrow_thread(0x2081, 0x80000008, 2, US_END_NO_RULE); /* Linux's own flag */
+	narrow_thread(0x6000, 8, 2, US_END_ROOT);	      /* data */
+	narrow_thread(0x2080, 8, 2, US_END_ROOT);	      /* a function */
+	narrow_thread(0x2081, 0x6008, 2, US_END_NO_RULE);
+	narrow_thread(0x2081, 0x26008, 2, US_END_ROOT); /* no selector */
+	map.text_end = 0;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	narrow_thread(0x6000, 8, 2, US_END_NO_RULE); /* who knows */
+}
+
 /* A table that counts from a register that is lost knows better than the code. */
 static void table_that_differs(void **state)
 {
@@ -605,6 +646,7 @@ int main(void)
 		TEST(thread_that_calls_the_next),
 		TEST(label_in_a_function),
 		TEST(handler_that_stays),
+		TEST(narrow_handler_that_stays),
 		TEST(table_that_differs),
 		TEST(nothing_above),
 		TEST(entered_by_iret),
