@@ -34,6 +34,13 @@ static bool read_file(const struct us_program_pages *r, us_gva start, uint64_t o
 
 /* --- headers --- */
 
+/* FNV-1a. */
+static void add_to_mark(struct us_program_elf *f, const void *bytes, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		f->mark = (f->mark ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3;
+}
+
 static void take_segment(struct us_program_elf *f, const Elf64_Phdr *h)
 {
 	if (h->p_type == PT_DYNAMIC) {
@@ -101,10 +108,12 @@ static void read_notes(const struct us_program_pages *r, struct us_program_elf *
 {
 	uint8_t bytes[MOST_NOTES];
 	size_t size = h->p_memsz < MOST_NOTES ? (size_t)h->p_memsz : MOST_NOTES;
-	if (!read_at(r, h->p_vaddr + f->slide, bytes, size))
+	if (!read_at(r, h->p_vaddr + f->slide, bytes, size)) {
 		f->whole = false;
-	else
-		take_notes(f, bytes, size);
+		return;
+	}
+	add_to_mark(f, bytes, size);
+	take_notes(f, bytes, size);
 }
 
 static bool read_header(const struct us_program_pages *r, us_gva start,
@@ -117,6 +126,7 @@ static bool read_header(const struct us_program_pages *r, us_gva start,
 		return false;
 	f->is64 = ret->e_ident[EI_CLASS] == ELFCLASS64;
 	f->machine = ret->e_machine;
+	add_to_mark(f, ret, f->is64 ? sizeof(*ret) : sizeof(narrow));
 	if (!f->is64) {
 		memcpy(&narrow, ret, sizeof(narrow));
 		ret->e_phoff = narrow.e_phoff;
@@ -134,9 +144,10 @@ static bool read_segments(const struct us_program_pages *r, us_gva start,
 	for (unsigned k = 0; k < e->e_phnum; k++) {
 		uint64_t at = e->e_phoff + (uint64_t)k * e->e_phentsize;
 		Elf32_Phdr narrow;
-		if (!read_file(r, start, at, f->is64 ? (void *)&ret[k] : &narrow,
-			       e->e_phentsize))
+		void *to = f->is64 ? (void *)&ret[k] : &narrow;
+		if (!read_file(r, start, at, to, e->e_phentsize))
 			return false;
+		add_to_mark(f, to, e->e_phentsize);
 		if (!f->is64)
 			ret[k] = widen(&narrow);
 		take_segment(f, &ret[k]);
@@ -174,6 +185,7 @@ bool us_program_elf_read(struct us_paging *p, const struct us_space *s, us_gva s
 	Elf64_Ehdr e;
 	Elf64_Phdr h[MOST_HEADERS];
 	memset(f, 0, sizeof(*f));
+	f->mark = 0xcbf29ce484222325;
 	if (!read_header(&r, start, f, &e) || !read_segments(&r, start, &e, f, h) ||
 	    !find_slide(f, start, 0, false, &f->slide))
 		return false;

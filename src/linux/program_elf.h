@@ -22,9 +22,11 @@ struct us_program_elf {
 	bool is64;
 	uint8_t build_id[US_PROGRAM_BUILD_ID];
 	uint8_t build_id_len; /* 0: none, or it cannot be read */
-	bool go;	      /* a note says that it is a Go program */
-	bool whole;	      /* everything that could hold a build-id was read */
-	uint64_t slide;	      /* gva minus address of the file */
+	uint64_t mark; /* hash of the headers and notes: tells builds apart that have no
+			  build-id */
+	bool go;       /* a note says that it is a Go program */
+	bool whole;    /* everything that could hold a build-id was read */
+	uint64_t slide;			/* gva minus address of the file */
 	uint64_t dynamic, dynamic_size; /* an address of the file; 0: none */
 	uint64_t frames, frames_size;	/* likewise: of PT_GNU_EH_FRAME */
 	uint16_t machine;		/* EM_* */

@@ -49,7 +49,8 @@ struct us_naming_program {
 struct us_naming_programs {
 	struct us_naming_program *v;
 	size_t n, cap;
-	struct us_pair_map known; /* (hash of path and pid, of build-id) to index + 1 */
+	/* (hash of the path, of what identifies the file) to index + 1. */
+	struct us_pair_map known;
 	/* (hash of the place, root) to index in places + 1. */
 	struct us_pair_map placed;
 	struct {

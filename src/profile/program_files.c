@@ -338,11 +338,13 @@ static struct us_naming_program *open_file(struct us_profile *p,
 	struct us_naming_programs *all = us_naming_programs(p->naming);
 	const struct us_program_file *f = &from->f;
 	pid = f->kind == US_PROGRAM_NONE ? pid : 0;
-	uint64_t by_path = us_hash_bytes(f->path, strlen(f->path)) + pid;
+	/* Without a build-id, only the recorder can tell files of one path apart. */
+	uint64_t own[] = { pid, from->recording, f->number };
+	uint64_t by_path = us_hash_bytes(f->path, strlen(f->path));
 	uint32_t *slot = us_pair_map_at(
 		&all->known, by_path,
 		f->build_id_len ? us_hash_bytes(f->build_id, f->build_id_len)
-				: f->kind);
+				: us_hash_bytes(own, sizeof(own)));
 	if (slot && *slot)
 		return &all->v[*slot - 1];
 	char *path = slot ? strdup(f->path) : NULL;

@@ -26,11 +26,12 @@
 #define NAME(n)	 (TEST_MM + 24576 + 512 * (n))
 #define MOUNT	 (TEST_MM + 40960)
 #define USER	 0x400000U /* where programs are: one of them has its header there */
+#define OTHER	 0x500000U /* likewise, for a second file */
 #define PROGRAMS 4U	   /* that there may be */
 #define MM_OF	 96U
 #define TGID_OF	 60U
 
-static uint8_t memory[N_BYTES], user[4096];
+static uint8_t memory[N_BYTES], user[4096], behind[4096];
 static struct us_mem mem;
 static struct us_paging paging;
 static struct us_linux l;
@@ -47,6 +48,10 @@ static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 	(void)ctx;
 	if (at >= USER && at - USER <= sizeof(user) - len && user[0]) {
 		memcpy(buf, user + (at - USER), len);
+		return true;
+	}
+	if (at >= OTHER && at - OTHER <= sizeof(behind) - len && behind[0]) {
+		memcpy(buf, behind + (at - OTHER), len);
 		return true;
 	}
 	if (at < TEST_MM || at - TEST_MM > sizeof(memory) - len)
@@ -113,6 +118,7 @@ static int set_up(void **state)
 	(void)state;
 	memset(memory, 0, sizeof(memory));
 	memset(user, 0, sizeof(user));
+	memset(behind, 0, sizeof(behind));
 	mem = (struct us_mem){ .read = read_guest };
 	us_mem_init(&mem);
 	us_paging_init(&paging, &mem);
@@ -427,6 +433,53 @@ static bool has_rule(const struct us_cfi *c, us_gpa root)
 	struct us_cfi_row row;
 	return us_cfi_find(c, root, USER + CODE + 4, &row) &&
 	       row.start == USER + CODE && row.rule->cfa_off == 8;
+}
+
+/* Two containers' files, both /one; by how much the second one's code is larger. */
+static void sample_two_files(uint64_t larger)
+{
+	make_rules();
+	make_file(2, "one");
+	memcpy(behind, user, sizeof(behind));
+	((Elf64_Phdr *)(behind + sizeof(Elf64_Ehdr)))->p_memsz += larger;
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	put64(VMA(1) + l.mappings.start, OTHER);
+	put64(VMA(1) + l.mappings.end, OTHER + 4096);
+	look(0, 2, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_see(&programs, 0x2000000, OTHER + CODE);
+	look(S, 2, false);
+	expect("/one 7 1-0, /one 8 1-0");
+}
+
+static void files_of_one_path(void **state)
+{
+	(void)state;
+	sample_two_files(4096);
+	assert_int_not_equal(heard[0].file, heard[1].file);
+	tear_down(state);
+	set_up(state);
+	sample_two_files(0); /* the same program from two images */
+	assert_int_equal(heard[0].file, heard[1].file);
+}
+
+/* Which file it is stays known when its headers have left the memory. */
+static void headers_that_leave(void **state)
+{
+	(void)state;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	look(S, 1, false);
+	user[0] = 0;
+	memcpy(memory + (VMA(1) - TEST_MM), memory + (VMA(0) - TEST_MM), 64);
+	put64(MM(0) + l.mappings.first, VMA(1)); /* its mark */
+	look(2 * S, 1, false);
+	expect("/one 7 1-0");
+	assert_true(heard[0].has_bias);
+	assert_int_equal(programs.mappings.n, 1);
 }
 
 static void sampled_ones_are_unwound(void **state)
@@ -962,6 +1015,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_of_no_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_header_that_comes_late, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(files_of_one_path, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(headers_that_leave, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sampled_ones_are_unwound, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_sampler_is_waited_for, set_up,

@@ -204,6 +204,23 @@ static void test_hostile_headers(void **state)
 	assert_false(is_read(&f));
 }
 
+/* Builds without a build-id differ in their headers, or in what Go notes. */
+static void test_marks(void **state)
+{
+	(void)state;
+	struct us_program_elf f, g;
+	Elf64_Ehdr *e = make_header();
+	const uint32_t go[] = { 4, 8, 4, 0x6f47 };
+	memcpy(made + 512, go, sizeof(go));
+	assert_true(is_read(&f) && is_read(&g) && f.go && !f.build_id_len);
+	assert_true(f.mark == g.mark);
+	made[512 + sizeof(go)]++;
+	assert_true(is_read(&g) && f.mark != g.mark);
+	made[512 + sizeof(go)]--;
+	((Elf64_Phdr *)(e + 1))->p_memsz++;
+	assert_true(is_read(&g) && f.mark != g.mark);
+}
+
 static void put_dynamic(unsigned k, int64_t tag, uint64_t value)
 {
 	const Elf64_Dyn d = { .d_tag = tag, .d_un.d_val = value };
@@ -252,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup(test_vdso, set_up),
 		cmocka_unit_test_setup(test_missing, set_up),
 		cmocka_unit_test_setup(test_hostile_headers, set_up),
+		cmocka_unit_test_setup(test_marks, set_up),
 		cmocka_unit_test_setup(test_hostile_tables, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,7 @@ static struct us_profile *profile_of(const struct given *g)
 		  .build_id = { 0xff },
 		  .build_id_len = 20 },
 		{ .number = 3, .kind = US_PROGRAM_NONE, .path = "[jit]" },
+		{ .number = 4, .path = "/bin/sh" }, /* another container's */
 	};
 	const struct us_record_stats stats = {
 		.elapsed_ns = 10 * S, .vcpu_ns = 10 * S, .due = 1000, .running = 1000
@@ -85,7 +86,7 @@ static struct us_profile *profile_of(const struct given *g)
 		assert_int_equal(us_writer_task(w, &g->task[k], NULL), 0);
 	for (size_t k = 0; k < g->n_mapping; k++)
 		assert_int_equal(us_writer_mapping(w, &g->mapping[k], NULL), 0);
-	for (size_t k = 0; k < 3; k++)
+	for (size_t k = 0; k < 4; k++)
 		assert_int_equal(us_writer_program_file(w, &file[k], NULL), 0);
 	for (size_t k = 0; k < g->n_name; k++)
 		assert_int_equal(us_writer_program_names(w, &g->name[k], 1, NULL), 0);
@@ -183,6 +184,23 @@ static void times_count(void **state)
 	g.mapping[1] = g.mapping[0];
 	g.mapping[1].until_ns = 2 * S;
 	expect(&g, "-:? 800, /bin/sh:main 200");
+}
+
+/* They have no build-id, and the recorder saw that they differ. */
+static void files_of_one_path(void **state)
+{
+	(void)state;
+	struct given g = { .mapping = { program, program },
+			   .n_mapping = 2,
+			   .name = { { 1, 0x401000, 64, "main" },
+				     { 4, 0x401000, 64, "other" } },
+			   .n_name = 2,
+			   .root = ROOT,
+			   .pc = PROGRAM };
+	g.mapping[0].until_ns = 3 * S;
+	g.mapping[1].file = 4;
+	g.mapping[1].from_ns = 5 * S;
+	expect(&g, "/bin/sh:other 500, /bin/sh:main 300, -:? 200");
 }
 
 static void code_without_a_file(void **state)
@@ -335,6 +353,7 @@ int main(void)
 		cmocka_unit_test(files_are_modules),
 		cmocka_unit_test(names_are_the_recordings),
 		cmocka_unit_test(times_count),
+		cmocka_unit_test(files_of_one_path),
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(nothing_outside_of_the_root),
 		cmocka_unit_test(files_with_many_symbols),

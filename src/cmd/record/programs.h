@@ -11,9 +11,10 @@
  * most US_PROGRAMS_TURN_NS of CPU time; the next turn continues.
  *
  * The writer's thread writes the mappings that have samples.  A file is identified by
- * its path and by its build-id, which is read where the program has it mapped.  Of its
- * dynamic symbols, those that cover a sample are written: a report uses them if it does
- * not find the file.
+ * its path and by its build-id, which is read where the program has it mapped; without
+ * one, by its ELF headers and notes: containers have different files of one path.  Of
+ * its dynamic symbols, those that cover a sample are written: a report uses them if it
+ * does not find the file.
  *
  * For a sampled process, the call frame information of all its files is read, from the
  * memory of any process that has it there; else from a host file with the same
@@ -59,6 +60,7 @@ struct us_known_file {
 	char *path;
 	uint8_t kind; /* enum us_program_kind */
 	uint8_t build_id[US_BUILD_ID_MAX], build_id_len;
+	bool sure; /* which file it is: a build-id, or whole headers, were read */
 	bool wanted, written;
 	/* Addresses in the file that have samples; those before `named` are done. */
 	struct {
@@ -126,7 +128,7 @@ struct us_programs {
 		size_t n, cap;
 	} spaces;
 	struct us_pair_map of_root; /* (root, 0) to the number of the last space + 1 */
-	/* (hash of path, of build-id) to the file's number + 1. */
+	/* (hash of path, of what identifies the file) to the file's number. */
 	struct us_pair_map of_file;
 	/* Samples without a known mapping so far. */
 	struct {

@@ -38,13 +38,20 @@ struct scan {
 
 /* --- files --- */
 
+/* What tells files of one path apart.  e: what was read of it; NULL: nothing. */
+static uint64_t identity(enum us_program_kind kind, const struct us_program_elf *e)
+{
+	if (e && e->build_id_len)
+		return us_hash_bytes(e->build_id, e->build_id_len);
+	return e ? e->mark : kind;
+}
+
 /* The number of a file; 0: there are too many. */
 static uint32_t file_number(struct us_programs *p, const char *path,
-			    enum us_program_kind kind, const uint8_t *id, uint8_t len)
+			    enum us_program_kind kind, const struct us_program_elf *e)
 {
 	uint64_t by_path = us_hash_bytes(path, strlen(path));
-	uint32_t *slot = us_pair_map_at(&p->of_file, by_path,
-					len ? us_hash_bytes(id, len) : kind);
+	uint32_t *slot = us_pair_map_at(&p->of_file, by_path, identity(kind, e));
 	if (!slot || *slot)
 		return slot ? *slot : 0;
 	char *copy = strdup(path);
@@ -60,9 +67,11 @@ static uint32_t file_number(struct us_programs *p, const char *path,
 	}
 	f->path = copy;
 	f->kind = (uint8_t)kind;
-	f->build_id_len = len;
-	if (len)
-		memcpy(f->build_id, id, len);
+	if (e) {
+		f->sure = e->whole || e->build_id_len;
+		f->build_id_len = e->build_id_len;
+		memcpy(f->build_id, e->build_id, e->build_id_len);
+	}
 	return *slot = (uint32_t)p->files.n;
 }
 
@@ -128,6 +137,7 @@ bool us_programs_elf(struct us_programs *p, const struct us_linux *l,
 	return us_program_elf_read(paging, own, m->header, cache, ret);
 }
 
+/* false: it is not an ELF file, or its first page is not in memory. */
 static bool read_elf(struct scan *s, const struct us_known_space *of,
 		     const struct us_linux_mapping *m, us_gva header,
 		     struct us_program_elf *ret)
@@ -140,8 +150,7 @@ static bool read_elf(struct scan *s, const struct us_known_space *of,
 	struct us_space own = space_of(s, of->root);
 	struct us_page_cache cache, *cached;
 	return header &&
-	       us_programs_elf(s->p, s->l, s->paging, &own, &k, &cache, &cached, ret) &&
-	       ret->whole;
+	       us_programs_elf(s->p, s->l, s->paging, &own, &k, &cache, &cached, ret);
 }
 
 static void read_dentry(struct scan *s, struct dentry *d,
@@ -155,8 +164,9 @@ static void read_dentry(struct scan *s, struct dentry *d,
 	if (!m->vdso && !us_linux_mapping_path(&s->l->mappings, s->paging, &s->l->space,
 					       m->file, path))
 		snprintf(path, sizeof(path), "[no name]");
-	d->whole = read_elf(s, of, m, header, &d->elf);
-	d->file = file_number(s->p, path, kind, d->elf.build_id, d->elf.build_id_len);
+	bool is_elf = read_elf(s, of, m, header, &d->elf);
+	d->whole = is_elf && d->elf.whole;
+	d->file = file_number(s->p, path, kind, is_elf ? &d->elf : NULL);
 }
 
 static uint32_t file_of(struct scan *s, struct us_known_space *of,
@@ -165,7 +175,7 @@ static uint32_t file_of(struct scan *s, struct us_known_space *of,
 {
 	*ret = NULL;
 	if (!m->file && !m->vdso)
-		return file_number(s->p, "[jit]", US_PROGRAM_NONE, NULL, 0);
+		return file_number(s->p, "[jit]", US_PROGRAM_NONE, NULL);
 	struct dentry *d = m->vdso ? own : dentry_slot(s, m->dentry);
 	if (d->at != m->dentry || !d->whole || m->vdso)
 		read_dentry(s, d, of, m, header);
@@ -208,7 +218,7 @@ static bool is_same_file(const struct us_programs *p,
 {
 	const struct us_known_file *was = &p->files.v[old->m.file - 1];
 	return old->m.file == m->file ||
-	       (!was->build_id_len && !strcmp(was->path, p->files.v[m->file - 1].path));
+	       (!was->sure && !strcmp(was->path, p->files.v[m->file - 1].path));
 }
 
 static uint64_t now(const struct scan *s)
@@ -231,6 +241,11 @@ static void put_mapping(struct scan *s, struct us_known_space *of,
 	struct us_programs *p = s->p;
 	struct us_known_mapping *to = same_mapping(p, of, m);
 	uint64_t from = from_of(s, of, m);
+	if (to && to->at == file && p->files.v[to->m.file - 1].sure &&
+	    !p->files.v[m->file - 1].sure) {
+		to->kept = true; /* its headers are no longer in memory */
+		return;
+	}
 	if (to && is_same_file(p, to, m)) {
 		to->kept = true;
 		to->dirty |= to->m.file != m->file || to->m.has_bias != m->has_bias;
