@@ -126,6 +126,10 @@ char us_linux_task_letter(uint64_t state, uint32_t exit_state)
 {
 	static const char letters[] = "RSDTtXZP";
 	uint64_t all = (state | exit_state) & 0x7f;
+	/* TASK_RTLOCK_WAIT (since 5.15) or TASK_FROZEN (since 6.1), alone: the kernel
+	 * reports these as D.  Before, nothing used these bits. */
+	if (state & 0x9000)
+		return 'D';
 	if ((state & 0x402) == 0x402) /* TASK_IDLE: no load, not interruptible */
 		return 'I';
 	unsigned n = 0;

@@ -177,10 +177,13 @@ static void test_states(void **state)
 	static const struct {
 		uint32_t state, exit;
 		char letter;
-	} all[] = { { 0, 0, 'R' },    { 1, 0, 'S' },	 { 2, 0, 'D' },
-		    { 4, 0, 'T' },    { 8, 0, 't' },	 { 0, 0x10, 'X' },
-		    { 0, 0x20, 'Z' }, { 0x40, 0, 'P' },	 { 0x402, 0, 'I' },
-		    { 0x82, 0, 'D' }, { 0x1000, 0, 'R' } };
+	} all[] = { { 0, 0, 'R' },	{ 1, 0, 'S' },
+		    { 2, 0, 'D' },	{ 4, 0, 'T' },
+		    { 8, 0, 't' },	{ 0, 0x10, 'X' },
+		    { 0, 0x20, 'Z' },	{ 0x40, 0, 'P' },
+		    { 0x402, 0, 'I' },	{ 0x82, 0, 'D' },
+		    { 0x2000, 0, 'R' }, { 0x1000, 0, 'D' }, /* TASK_RTLOCK_WAIT */
+		    { 0x8000, 0, 'D' } };		    /* TASK_FROZEN */
 	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
 		struct us_linux_tasks t;
 		put32(task(1) + l->state, all[k].state);
