@@ -150,6 +150,14 @@ static uint32_t read_name(struct reader *r, us_gva va)
 	return UINT32_MAX;
 }
 
+/* Names that the compiler gives places within code, as the kernel's
+ * is_mapping_symbol() knows them: they name no function, and split those they are in.
+ */
+static bool is_label(const char *name)
+{
+	return name[0] == '$' || !strncmp(name, ".L", 2) || !strncmp(name, "L0", 2);
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct us_linux_function *x = a, *y = b;
@@ -194,9 +202,14 @@ static int read_symbols(struct reader *r, us_gva at, struct us_linux_module *mod
 		if (s.st_shndx == SHN_UNDEF || s.st_value < module->start ||
 		    s.st_value >= module->end)
 			continue;
+		size_t begin = m->names.n;
 		uint32_t name = read_name(r, strtab + s.st_name);
 		if (name == UINT32_MAX)
 			continue;
+		if (is_label(m->names.v + name)) {
+			m->names.n = begin;
+			continue;
+		}
 		struct us_linux_function *f = us_vec_push(&m->functions);
 		if (!f)
 			return -ENOMEM;

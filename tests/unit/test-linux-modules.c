@@ -45,9 +45,14 @@ static void put32(us_gva at, uint32_t v)
 /* One page each: struct module, its symbols, and code that follows it. */
 static void put_module(us_gva at, us_gva next, const char *name, int pieces)
 {
-	static const char strings[] = "\0alpha\0beta\0gamma";
+	static const char strings[] = "\0alpha\0beta\0gamma\0$x\0$d.7\0.L0 \0L0\1";
 	const Elf64_Sym symbols[] = {
 		{ 0 },
+		/* Labels, as gcc and clang write them for aarch64 and riscv64. */
+		{ .st_name = 18, .st_shndx = 1, .st_value = at + 0x1000 },
+		{ .st_name = 21, .st_shndx = 1, .st_value = at + 0x1040 },
+		{ .st_name = 26, .st_shndx = 1, .st_value = at + 0x1080 },
+		{ .st_name = 31, .st_shndx = 1, .st_value = at + 0x10c0 },
 		{ .st_name = 7, .st_shndx = 1, .st_value = at + 0x1100 },
 		{ .st_name = 1, .st_shndx = 1, .st_value = at + 0x1000 },
 		{ .st_name = 12, .st_shndx = 1, .st_value = at + 0x1000 },
