@@ -2,6 +2,7 @@
 /* arch.c: see arch.h. */
 #include "linux/arch.h"
 
+#include "guest/page_table_aarch64.h"
 #include "linux/image.h"
 
 #include <stddef.h>
@@ -31,4 +32,12 @@ static const struct us_linux_arch archs[US_N_ARCH] = {
 const struct us_linux_arch *us_linux_arch(enum us_arch arch)
 {
 	return arch < US_N_ARCH ? &archs[arch] : NULL;
+}
+
+uint64_t us_linux_page_size(const struct us_space *s)
+{
+	uint32_t bits = 0;
+	if (s->mode == US_PAGING_AARCH64)
+		bits = us_aarch64_page_bits(s->control, true);
+	return bits ? 1ULL << bits : 4096;
 }

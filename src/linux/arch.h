@@ -21,4 +21,8 @@ struct us_linux_arch {
 /* NULL: unknown architecture. */
 const struct us_linux_arch *us_linux_arch(enum us_arch arch);
 
+/* Bytes of a page, the kernel's unit of memory and files.  s: its page tables, or a
+ * program's. */
+uint64_t us_linux_page_size(const struct us_space *s);
+
 #endif

@@ -3,6 +3,7 @@
 #include "linux/mappings.h"
 
 #include "base/vec.h"
+#include "linux/arch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #define TRIES	  3
 #define MOST_SIZE 1024U /* mappings_layout.c checks this */
 #define CODE	  0x4U	/* include/linux/mm.h, VM_EXEC */
-#define PAGE	  4096U
 /* lib/maple_tree.c: a tree of the whole address space has six levels. */
 #define MOST_DEPTH 12U
 #define MOST_NODES (2 * US_LINUX_MOST_MAPPINGS)
@@ -26,7 +26,8 @@ struct walk {
 	const struct us_space *s;
 	struct us_linux_mappings *ret;
 	us_gva mm, vdso;
-	uint64_t end; /* of the last mapping */
+	uint64_t page; /* bytes */
+	uint64_t end;  /* of the last mapping */
 	unsigned seen, nodes;
 };
 
@@ -61,12 +62,12 @@ static int add(struct walk *w, const uint8_t *bytes)
 	struct us_linux_mapping m = {
 		.start = word_at(bytes, l->start),
 		.end = word_at(bytes, l->end),
-		.offset = word_at(bytes, l->offset) * PAGE,
+		.offset = word_at(bytes, l->offset) * w->page,
 		.file = word_at(bytes, l->file),
 		.code = word_at(bytes, l->flags) & CODE,
 	};
 	if (m.start >= m.end || m.start < w->end || m.end >> 63 ||
-	    (m.start | m.end) % PAGE)
+	    (m.start | m.end) % w->page)
 		return -EAGAIN;
 	w->end = m.end;
 	m.vdso = w->vdso && m.start == w->vdso;
@@ -208,7 +209,12 @@ int us_linux_mappings_read(const struct us_linux_mappings_layout *l,
 			   struct us_paging *p, const struct us_space *s, us_gva mm,
 			   struct us_linux_mappings *ret)
 {
-	struct walk w = { .l = l, .p = p, .s = s, .ret = ret, .mm = mm };
+	struct walk w = { .l = l,
+			  .p = p,
+			  .s = s,
+			  .ret = ret,
+			  .mm = mm,
+			  .page = us_linux_page_size(s) };
 	int r = -EAGAIN;
 	memset(ret, 0, sizeof(*ret));
 	for (unsigned k = 0; r == -EAGAIN && k < TRIES; k++)

@@ -2,6 +2,8 @@
 /* page_cache.c: see page_cache.h. */
 #include "linux/page_cache.h"
 
+#include "linux/arch.h"
+
 #include <string.h>
 
 #define ENOUGH	   2 /* pages that agree */
@@ -45,7 +47,9 @@ bool us_page_cache_open(struct us_page_cache *c, const struct us_page_cache_layo
 			struct us_paging *p, const struct us_space *s, us_gva file)
 {
 	uint64_t mapping;
-	*c = (struct us_page_cache){ .l = l, .p = p, .s = s };
+	*c = (struct us_page_cache){
+		.l = l, .p = p, .s = s, .page = us_linux_page_size(s)
+	};
 	return read_word(c, file + l->mapping, &mapping) &&
 	       read_word(c, mapping + l->head, &c->head);
 }
@@ -105,7 +109,7 @@ void us_page_cache_learn(struct us_page_cache *c, uint64_t index, us_gpa at)
 	us_gva page;
 	if (!find_page(c, index, &page))
 		return;
-	us_gva base = page - at / US_CACHE_PAGE * c->l->page_size;
+	us_gva base = page - at / c->page * c->l->page_size;
 	if (c->n_learned && base != c->base)
 		c->torn = true;
 	c->base = base;
@@ -115,13 +119,12 @@ void us_page_cache_learn(struct us_page_cache *c, uint64_t index, us_gpa at)
 static bool read_part(struct us_page_cache *c, uint64_t offset, void *buf, size_t len)
 {
 	us_gva page;
-	if (!find_page(c, offset / US_CACHE_PAGE, &page) || page < c->base)
+	if (!find_page(c, offset / c->page, &page) || page < c->base)
 		return false;
 	uint64_t frame = (page - c->base) / c->l->page_size;
 	if (frame * c->l->page_size != page - c->base || frame >= MOST_FRAME)
 		return false;
-	return us_mem_read(c->p->mem, frame * US_CACHE_PAGE + offset % US_CACHE_PAGE,
-			   buf, len);
+	return us_mem_read(c->p->mem, frame * c->page + offset % c->page, buf, len);
 }
 
 bool us_page_cache_read(struct us_page_cache *c, uint64_t offset, void *buf, size_t len)
@@ -130,7 +133,7 @@ bool us_page_cache_read(struct us_page_cache *c, uint64_t offset, void *buf, siz
 	if (!us_page_cache_base(c))
 		return false;
 	while (len) {
-		size_t part = US_CACHE_PAGE - (size_t)(offset % US_CACHE_PAGE);
+		size_t part = c->page - (size_t)(offset % c->page);
 		part = part < len ? part : len;
 		if (!read_part(c, offset, to, part))
 			return false;

@@ -15,8 +15,6 @@
 #include "guest/paging.h"
 #include "linux/kernel_btf.h"
 
-#define US_CACHE_PAGE 4096U /* with another page size nothing is read */
-
 /* Where a kernel keeps what is read; offsets in bytes. */
 struct us_page_cache_layout {
 	uint32_t mapping; /* of a file */
@@ -32,6 +30,7 @@ struct us_page_cache {
 	const struct us_page_cache_layout *l;
 	struct us_paging *p;
 	const struct us_space *s; /* the kernel's own page tables */
+	uint64_t page;		  /* bytes of a page */
 	uint64_t head;		  /* the root's entry */
 	us_gva base;		  /* where the array of struct page begins, if known */
 	unsigned n_learned;	  /* pages that agree on base */

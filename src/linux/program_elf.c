@@ -3,6 +3,7 @@
 #include "linux/program_elf.h"
 
 #include "base/cleanup.h"
+#include "linux/arch.h"
 #include "linux/program_pages.h"
 
 #include <elf.h>
@@ -162,8 +163,7 @@ static bool find_slide(const struct us_program_elf *f, us_gva start, uint64_t of
 {
 	for (unsigned k = 0; k < f->n_segment; k++) {
 		const struct us_program_segment *s = &f->segment[k];
-		if ((code && !s->code) ||
-		    offset < (s->offset & ~(uint64_t)(PAGE - 1)) ||
+		if ((code && !s->code) || offset < (s->offset & ~(f->page - 1)) ||
 		    (offset > s->offset && offset - s->offset >= s->size))
 			continue;
 		*ret = start - (s->address - s->offset + offset);
@@ -186,6 +186,7 @@ bool us_program_elf_read(struct us_paging *p, const struct us_space *s, us_gva s
 	Elf64_Phdr h[MOST_HEADERS];
 	memset(f, 0, sizeof(*f));
 	f->mark = 0xcbf29ce484222325;
+	f->page = us_linux_page_size(s);
 	if (!read_header(&r, start, f, &e) || !read_segments(&r, start, &e, f, h) ||
 	    !find_slide(f, start, 0, false, &f->slide))
 		return false;

@@ -27,6 +27,7 @@ struct us_program_elf {
 	bool go;       /* a note says that it is a Go program */
 	bool whole;    /* everything that could hold a build-id was read */
 	uint64_t slide;			/* gva minus address of the file */
+	uint64_t page;			/* bytes of the guest's pages */
 	uint64_t dynamic, dynamic_size; /* an address of the file; 0: none */
 	uint64_t frames, frames_size;	/* likewise: of PT_GNU_EH_FRAME */
 	uint16_t machine;		/* EM_* */

@@ -2,7 +2,7 @@
 /* program_pages.c: see program_pages.h. */
 #include "linux/program_pages.h"
 
-#define PAGE	    4096U
+#define PAGE	    4096U /* a guest's may be larger */
 #define MOST_LOOKED 4096U /* pages */
 #define MOST_NEEDED 8U	  /* pages that agree */
 
@@ -48,13 +48,14 @@ void us_program_pages_learn(const struct us_program_pages *r)
 	unsigned left = MOST_LOOKED;
 	for (unsigned k = 0; r->cache && k < r->f->n_segment; k++) {
 		const struct us_program_segment *s = &r->f->segment[k];
-		uint64_t skew = s->address % PAGE,
-			 n = (s->size + skew + PAGE - 1) / PAGE;
-		if (s->written || s->offset % PAGE != skew)
+		const uint64_t page = r->cache->page;
+		uint64_t skew = s->address % page,
+			 n = (s->size + skew + page - 1) / page;
+		if (s->written || s->offset % page != skew)
 			continue;
 		for (uint64_t i = 0; i < n && left; i++, left--) {
-			us_gva va = s->address - skew + r->f->slide + i * PAGE;
-			learn(r->p, r->s, r->cache, va, s->offset / PAGE + i);
+			us_gva va = s->address - skew + r->f->slide + i * page;
+			learn(r->p, r->s, r->cache, va, s->offset / page + i);
 		}
 	}
 }
@@ -64,9 +65,9 @@ void us_program_pages_learn_mapping(struct us_paging *p, const struct us_space *
 				    uint64_t offset)
 {
 	for (uint64_t i = 0;
-	     i < MOST_LOOKED && c->n_learned < MOST_NEEDED && start + i * PAGE < end;
+	     i < MOST_LOOKED && c->n_learned < MOST_NEEDED && start + i * c->page < end;
 	     i++)
-		learn(p, s, c, start + i * PAGE, offset / PAGE + i);
+		learn(p, s, c, start + i * c->page, offset / c->page + i);
 }
 
 size_t us_program_pages_part(const struct us_program_pages *r, uint64_t address,

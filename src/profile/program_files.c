@@ -375,7 +375,8 @@ static bool bias_of(const struct us_mapping *m, const struct us_elf_image *i,
 		return true;
 	for (size_t k = 0; k < f->n_segment; k++) {
 		const struct us_elf_segment *s = &f->segment[k];
-		uint64_t page = s->offset & ~(uint64_t)4095;
+		/* Guests have pages of up to 64 KiB. */
+		uint64_t page = s->offset & ~(m->offset % 65536 ? 4095ULL : 65535ULL);
 		if (s->type != PT_LOAD || !(s->flags & PF_X) || m->offset < page ||
 		    m->offset - page >= s->memsz + (s->offset - page))
 			continue;

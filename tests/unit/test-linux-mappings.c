@@ -19,15 +19,35 @@
 #define ARANGE	3U
 
 static struct us_linux_mappings_layout layout;
-static const struct us_space space = { .mode = US_PAGING_OFF };
+static struct us_space space;
 static uint8_t memory[N_BYTES];
 static struct us_mem mem;
 static struct us_paging paging;
 static bool endless; /* every node has such nodes below it */
 
+/* Page tables for pages of 64 KiB: 512 MiB at TEST_MM, which are there at BLOCK. */
+#define BLOCK	  0x20000000ULL
+#define FIRST_AT  (0x10000 + 8 * (TEST_MM >> 42 & 63))
+#define SECOND_AT (0x20000 + 8 * (TEST_MM >> 29 & 8191))
+
+static bool read_tables(us_gpa at, void *buf, size_t len)
+{
+	static const uint64_t entry[][2] = { { FIRST_AT, 0x20003 },
+					     { SECOND_AT, BLOCK | 0x401 } };
+	memset(buf, 0, len);
+	for (size_t k = 0; k < 2; k++)
+		if (entry[k][0] >= at && entry[k][0] - at <= len - 8)
+			memcpy((uint8_t *)buf + (entry[k][0] - at), &entry[k][1], 8);
+	return true;
+}
+
 static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 {
 	(void)ctx;
+	if (space.mode != US_PAGING_OFF && at < BLOCK)
+		return read_tables(at, buf, len);
+	if (at - BLOCK < sizeof(memory))
+		at += TEST_MM - BLOCK;
 	if (at < TEST_MM || at - TEST_MM > sizeof(memory) - len)
 		return false;
 	memcpy(buf, memory + (at - TEST_MM), len);
@@ -104,6 +124,7 @@ static int set_up(void **state)
 	const struct us_maple_layout *leaf = &test_mappings_layout.range;
 	const struct us_maple_layout *inner = &test_mappings_layout.arange;
 	layout = test_mappings_layout;
+	space = (struct us_space){ .mode = US_PAGING_OFF };
 	memset(memory, 0, sizeof(memory));
 	endless = false;
 	mem = (struct us_mem){ .read = read_guest };
@@ -180,6 +201,23 @@ static void test_tree(void **state)
 	put64(TEST_MM + layout.first, 0);
 	set_count(0);
 	expect("");
+}
+
+/* On arm64 the kernel's pages may have 16 or 64 KiB; offsets count those. */
+static void test_large_pages(void **state)
+{
+	(void)state;
+	space = (struct us_space){ .mode = US_PAGING_AARCH64,
+				   .root_upper = 0x10000,
+				   .control = 16 | 16 << 16 | 1 << 14 | 3ULL << 30 };
+	make_vma(1, 0x400000, 0x410000, true, 1, 3);
+	put_slot(1, &layout.range, 1, 0x40ffff, VMA(1));
+	put64(NODE(1) + layout.range.pivot + 8 * 2, 0);
+	put64(NODE(1) + layout.range.slot + 8 * 2, 0);
+	put64(TEST_MM + layout.first, encoded(1, LEAF));
+	put64(NODE(1), TEST_MM + 64 + 1);
+	set_count(1);
+	expect("400000+30000 file code");
 }
 
 static void test_list(void **state)
@@ -330,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_tree, set_up),
+		cmocka_unit_test_setup(test_large_pages, set_up),
 		cmocka_unit_test_setup(test_list, set_up),
 		cmocka_unit_test_setup(test_torn, set_up),
 		cmocka_unit_test_setup(test_hostile, set_up),

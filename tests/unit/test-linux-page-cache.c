@@ -17,6 +17,7 @@
 #define FIRST	16U
 #define FRAMES	64U /* ... and so many more, with a byte each that says which */
 #define HEAD	8U
+#define PAGE	4096U
 
 static const struct us_page_cache_layout layout = { .mapping = 16,
 						    .head = HEAD,
@@ -31,6 +32,7 @@ static uint8_t *header; /* what frame 20 has; NULL: as the others */
 static struct us_mem mem;
 static struct us_paging paging;
 static struct us_page_cache cache;
+static uint64_t page; /* bytes of the guest's */
 
 static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 {
@@ -39,11 +41,11 @@ static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 		memcpy(buf, kernel + (at - KERNEL), len);
 		return true;
 	}
-	if (at / US_CACHE_PAGE < FIRST || at / US_CACHE_PAGE >= FIRST + FRAMES)
+	if (at / page < FIRST || at / page >= FIRST + FRAMES)
 		return false;
-	memset(buf, (int)(at / US_CACHE_PAGE), len);
-	if (header && at / US_CACHE_PAGE == 20)
-		memcpy(buf, header + at % US_CACHE_PAGE, len);
+	memset(buf, (int)(at / page), len);
+	if (header && at / PAGE == 20)
+		memcpy(buf, header + at % PAGE, len);
 	return true;
 }
 
@@ -69,6 +71,7 @@ static int set_up(void **state)
 	(void)state;
 	memset(kernel, 0, sizeof(kernel));
 	header = NULL;
+	page = PAGE;
 	mem = (struct us_mem){ .read = read_guest };
 	us_mem_init(&mem);
 	us_paging_init(&paging, &mem);
@@ -88,16 +91,17 @@ static void open_file(void)
 {
 	us_paging_new_sample(&paging);
 	assert_true(us_page_cache_open(&cache, &layout, &paging, &space, FILE_AT));
-	us_page_cache_learn(&cache, 0, 20 * US_CACHE_PAGE);
-	us_page_cache_learn(&cache, 1, 30 * US_CACHE_PAGE);
+	assert_int_equal(cache.page, PAGE);
+	cache.page = page;
+	us_page_cache_learn(&cache, 0, 20 * page);
+	us_page_cache_learn(&cache, 1, 30 * page);
 }
 
 /* Which frame the page has; 0: it cannot be read. */
 static unsigned frame_at(uint64_t index)
 {
 	uint8_t byte;
-	return us_page_cache_read(&cache, index * US_CACHE_PAGE + 5, &byte, 1) ? byte
-									       : 0;
+	return us_page_cache_read(&cache, index * page + 5, &byte, 1) ? byte : 0;
 }
 
 static void test_pages(void **state)
@@ -109,10 +113,27 @@ static void test_pages(void **state)
 	assert_int_equal(frame_at(64), 50);
 	assert_int_equal(frame_at(3), 0);
 	assert_int_equal(frame_at(64 * 64), 0); /* beyond the root */
-	assert_int_equal(frame_at(UINT64_MAX / US_CACHE_PAGE), 0);
-	assert_true(us_page_cache_read(&cache, 2 * US_CACHE_PAGE - 1, two, 2));
+	assert_int_equal(frame_at(UINT64_MAX / PAGE), 0);
+	assert_true(us_page_cache_read(&cache, 2 * PAGE - 1, two, 2));
 	assert_true(two[0] == 30 && two[1] == 40);
-	assert_false(us_page_cache_read(&cache, 3 * US_CACHE_PAGE - 1, two, 2));
+	assert_false(us_page_cache_read(&cache, 3 * PAGE - 1, two, 2));
+}
+
+/* arm64's may have 64 KiB. */
+static void test_large_pages(void **state)
+{
+	(void)state;
+	uint8_t two[2];
+	page = 65536;
+	open_file();
+	assert_int_equal(frame_at(2), 40);
+	assert_int_equal(frame_at(64), 50);
+	assert_true(us_page_cache_read(&cache, 2 * page - 1, two, 2));
+	assert_true(two[0] == 30 && two[1] == 40);
+	us_page_cache_expect(&cache, us_page_cache_base(&cache));
+	us_program_pages_learn_mapping(&paging, &space, &cache, 40 * page, 41 * page,
+				       2 * page);
+	assert_int_equal(frame_at(1), 30);
 }
 
 /* A file of one page has no node; one page agrees with itself. */
@@ -122,13 +143,13 @@ static void test_agreement(void **state)
 	us_paging_new_sample(&paging);
 	assert_true(us_page_cache_open(&cache, &layout, &paging, &space, FILE_AT));
 	assert_int_equal(frame_at(2), 0);
-	us_page_cache_learn(&cache, 0, 20 * US_CACHE_PAGE);
+	us_page_cache_learn(&cache, 0, 20 * PAGE);
 	assert_int_equal(frame_at(2), 0);
-	us_page_cache_learn(&cache, 7, 21 * US_CACHE_PAGE); /* not in it: no word */
+	us_page_cache_learn(&cache, 7, 21 * PAGE); /* not in it: no word */
 	assert_int_equal(frame_at(2), 0);
-	us_page_cache_learn(&cache, 1, 30 * US_CACHE_PAGE);
+	us_page_cache_learn(&cache, 1, 30 * PAGE);
 	assert_int_equal(frame_at(2), 40);
-	us_page_cache_learn(&cache, 2, 41 * US_CACHE_PAGE); /* a copy of its own */
+	us_page_cache_learn(&cache, 2, 41 * PAGE); /* a copy of its own */
 	assert_int_equal(frame_at(2), 0);
 	put(MAPPING + HEAD, page_of(20));
 	open_file();
@@ -145,10 +166,10 @@ static void test_expected(void **state)
 	us_page_cache_expect(&cache, base);
 	assert_int_equal(us_page_cache_base(&cache), 0);
 	assert_int_equal(frame_at(2), 0);
-	us_page_cache_learn(&cache, 1, 30 * US_CACHE_PAGE);
+	us_page_cache_learn(&cache, 1, 30 * PAGE);
 	assert_int_equal(frame_at(2), 40);
 	us_page_cache_expect(&cache, base + 64);
-	us_page_cache_learn(&cache, 1, 30 * US_CACHE_PAGE);
+	us_page_cache_learn(&cache, 1, 30 * PAGE);
 	assert_int_equal(frame_at(2), 0);
 	assert_true(cache.torn && !us_page_cache_base(&cache));
 }
@@ -172,7 +193,7 @@ static void test_large(void **state)
 
 #define PROGRAM 0x400000ULL
 
-static void put_header(uint8_t bytes[US_CACHE_PAGE])
+static void put_header(uint8_t bytes[PAGE])
 {
 	static const uint32_t note[] = { 4, 4, NT_GNU_BUILD_ID, 0x554e47, 0x01020304 };
 	const Elf64_Ehdr e = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
@@ -183,11 +204,11 @@ static void put_header(uint8_t bytes[US_CACHE_PAGE])
 	const Elf64_Phdr h[] = { { .p_type = PT_LOAD,
 				   .p_flags = PF_R | PF_X,
 				   .p_vaddr = PROGRAM,
-				   .p_memsz = 3 * US_CACHE_PAGE },
+				   .p_memsz = 3 * PAGE },
 				 { .p_type = PT_NOTE,
 				   .p_vaddr = PROGRAM + 0x800,
 				   .p_memsz = sizeof(note) } };
-	memset(bytes, 0, US_CACHE_PAGE);
+	memset(bytes, 0, PAGE);
 	memcpy(bytes, &e, sizeof(e));
 	memcpy(bytes + sizeof(e), h, sizeof(h));
 	memcpy(bytes + 0x800, note, sizeof(note));
@@ -197,7 +218,7 @@ static void put_header(uint8_t bytes[US_CACHE_PAGE])
 static void test_header(void **state)
 {
 	(void)state;
-	uint8_t bytes[US_CACHE_PAGE];
+	uint8_t bytes[PAGE];
 	struct us_program_elf f;
 	put_header(bytes);
 	open_file();
@@ -205,7 +226,7 @@ static void test_header(void **state)
 	assert_true(us_program_elf_read(&paging, &space, PROGRAM, &cache, &f));
 	assert_true(f.whole && f.build_id_len == 4 && f.build_id[0] == 4);
 	assert_int_equal(f.n_segment, 1);
-	us_page_cache_learn(&cache, 2, 41 * US_CACHE_PAGE);
+	us_page_cache_learn(&cache, 2, 41 * PAGE);
 	assert_false(us_program_elf_read(&paging, &space, PROGRAM, &cache, &f));
 }
 
@@ -216,11 +237,11 @@ static void test_mapping(void **state)
 	put_page(NODE(1), 1, 21, 1);
 	us_paging_new_sample(&paging);
 	assert_true(us_page_cache_open(&cache, &layout, &paging, &space, FILE_AT));
-	us_program_pages_learn_mapping(&paging, &space, &cache, 20 * US_CACHE_PAGE,
-				       21 * US_CACHE_PAGE, 0);
+	us_program_pages_learn_mapping(&paging, &space, &cache, 20 * PAGE, 21 * PAGE,
+				       0);
 	assert_int_equal(frame_at(2), 0);
-	us_program_pages_learn_mapping(&paging, &space, &cache, 20 * US_CACHE_PAGE,
-				       22 * US_CACHE_PAGE, 0);
+	us_program_pages_learn_mapping(&paging, &space, &cache, 20 * PAGE, 22 * PAGE,
+				       0);
 	assert_int_equal(frame_at(2), 40);
 	us_program_pages_learn_mapping(&paging, &space, &cache, UINT64_MAX - 4095,
 				       UINT64_MAX, UINT64_MAX);
@@ -253,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_pages, set_up),
+		cmocka_unit_test_setup(test_large_pages, set_up),
 		cmocka_unit_test_setup(test_agreement, set_up),
 		cmocka_unit_test_setup(test_large, set_up),
 		cmocka_unit_test_setup(test_expected, set_up),

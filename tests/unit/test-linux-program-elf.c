@@ -204,6 +204,23 @@ static void test_hostile_headers(void **state)
 	assert_false(is_read(&f));
 }
 
+/* A segment is mapped from the page on that it begins in, and those of some kernels
+ * have 64 KiB. */
+static void test_pages(void **state)
+{
+	(void)state;
+	struct us_program_elf f = { .page = 4096, .n_segment = 1 };
+	const struct us_program_segment code = { 0x2fdb8, 0x100, 0x1fdb8, true, false };
+	uint64_t slide;
+	f.segment[0] = code;
+	assert_true(us_program_elf_slide(&f, 0x702f000, 0x1f000, &slide));
+	assert_int_equal(slide, 0x7000000);
+	assert_false(us_program_elf_slide(&f, 0x7020000, 0x10000, &slide));
+	f.page = 65536;
+	assert_true(us_program_elf_slide(&f, 0x7020000, 0x10000, &slide));
+	assert_int_equal(slide, 0x7000000);
+}
+
 /* Builds without a build-id differ in their headers, or in what Go notes. */
 static void test_marks(void **state)
 {
@@ -269,6 +286,7 @@ int main(void)
 		cmocka_unit_test_setup(test_vdso, set_up),
 		cmocka_unit_test_setup(test_missing, set_up),
 		cmocka_unit_test_setup(test_hostile_headers, set_up),
+		cmocka_unit_test_setup(test_pages, set_up),
 		cmocka_unit_test_setup(test_marks, set_up),
 		cmocka_unit_test_setup(test_hostile_tables, set_up),
 	};

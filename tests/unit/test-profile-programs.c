@@ -9,6 +9,7 @@
 #include "symbol/root_file.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,6 +293,55 @@ static bool copy_self(const char *to)
 	return in && out && !fclose(in) && !fclose(out);
 }
 
+#define BIAS 0x7f0000000000
+
+int main(void);
+
+/* This program's code as a guest with pages of 64 KiB maps it: ctx, and a place in it.
+ */
+static int map_self(struct dl_phdr_info *self, size_t size, void *ctx)
+{
+	struct given *g = ctx;
+	(void)size;
+	for (unsigned k = 0; k < self->dlpi_phnum; k++) {
+		const ElfW(Phdr) *h = &self->dlpi_phdr[k];
+		if (h->p_type != PT_LOAD || !(h->p_flags & PF_X))
+			continue;
+		struct us_mapping m = program;
+		m.has_bias = false;
+		m.offset = h->p_offset & ~65535ULL;
+		m.start = BIAS + h->p_vaddr - (h->p_offset - m.offset);
+		m.end = BIAS + h->p_vaddr + h->p_memsz;
+		g->mapping[0] = m;
+	}
+	g->pc = BIAS + (uintptr_t)main - self->dlpi_addr;
+	return 1; /* the program itself is the first */
+}
+
+/* The guest's header could not be read, but its file can be. */
+static void large_pages(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/uniscope-XXXXXX", bin[64], sh[80];
+	struct given g = { .n_mapping = 1, .root = ROOT };
+	dl_iterate_phdr(map_self, &g);
+	g.root_dir = mkdtemp(dir);
+	assert_non_null(g.root_dir);
+	snprintf(bin, sizeof(bin), "%s/bin", dir);
+	snprintf(sh, sizeof(sh), "%s/sh", bin);
+	assert_int_equal(mkdir(bin, 0700), 0);
+	assert_true(copy_self(sh));
+	int file = us_root_file_open(dir, "/bin/sh");
+	if (file >= 0)
+		expect(&g, "/bin/sh:main 1000");
+	unlink(sh);
+	rmdir(bin);
+	rmdir(dir);
+	if (file == -ENOSYS) /* Linux before 5.6, or valgrind */
+		skip();
+	close(file);
+}
+
 /* Of two programs, whose files are in this folder; is a limit told? */
 static bool is_limited(const char *root, size_t most_symbols)
 {
@@ -356,6 +406,7 @@ int main(void)
 		cmocka_unit_test(files_of_one_path),
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(nothing_outside_of_the_root),
+		cmocka_unit_test(large_pages),
 		cmocka_unit_test(files_with_many_symbols),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
