@@ -238,8 +238,8 @@ static bool decode(const uint8_t *code, size_t n, struct us_link_insn *ret)
 	memcpy(&insn, code, sizeof(insn));
 	*ret = (struct us_link_insn){ .len = 4, .reg2 = US_LINK_NO_REG };
 	switch (insn >> 25 & 15) {
-	case 0:
-		ret->kind = insn >> 16 ? US_LINK_OTHER : US_LINK_STOP; /* udf */
+	case 0: /* udf and what is reserved (C4.1), or SME */
+		ret->kind = insn >> 31 ? US_LINK_OTHER : US_LINK_STOP;
 		break;
 	case 2:
 		decode_scalable(insn, ret);

@@ -60,6 +60,14 @@ bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc);
  */
 bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to);
 
+/*
+ * Does the straight code from at->start to the CALL before the place run what a
+ * register has that functions preserve, as it was when that code was entered, and keep
+ * no return address?  No caller leaves anything there for what it calls: the switch to
+ * a new thread has loaded it.
+ */
+bool us_link_runs(struct us_link_flow *f, const struct us_code_place *at);
+
 /* As us_link_read_entry(). */
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 			struct us_link_entry *ret);

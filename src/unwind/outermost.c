@@ -237,6 +237,15 @@ static bool stands_at(const struct us_walk *w, us_gva sp)
 	return us_walk_knows(w, US_X86_RSP) && (w->reg[US_X86_RSP] - sp) % 4096 == 0;
 }
 
+/* A thread is given a frame pointer of 0.  If it is none, the code may be a part of
+ * another function that has a name of its own. */
+static bool begins_frames(struct us_walk *w, const struct us_site *site)
+{
+	unsigned fp = w->u->arch->fp;
+	return us_walk_knows(w, fp) && w->reg[fp] == 0 &&
+	       agrees_with_table(w, site, NULL);
+}
+
 bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 {
 	uint8_t end = w->end;
@@ -256,6 +265,8 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 		return stands_at(w, us_sites_own_sp(w->u->sites, site));
 	if (site->outer <= US_OUTER_NO || !us_site_has_start(site))
 		return false;
+	if (site->outer == US_OUTER_RUNS)
+		return begins_frames(w, site);
 	const struct us_code_rule *rule = site->rule;
 	rule = w->u->arch->link ? us_step_link_rule(w, rule)
 				: &rule[rule[0].base == US_BASE_NONE];

@@ -48,6 +48,9 @@ enum us_site_outer {
 			     back: where the stack pointer is now decides.  x86 */
 	US_OUTER_JUMP, /* its start is known only from a jump there: whether a jump led
 			  there this time decides.  With a link register */
+	US_OUTER_RUNS, /* it never returns, and runs what a switch to a new thread has
+			  left for it: the frame pointer decides.  With a link
+			  register */
 };
 
 /* One cache line. */

@@ -43,14 +43,26 @@ bool us_sites_certain(struct us_sites *s, const struct us_site *site)
 	return outer == US_OUTER_RETURNS || outer == US_OUTER_STAYS;
 }
 
+/* It loses its return address: is it what a new thread begins with? */
+static enum us_site_outer judge_thread(struct us_sites *s,
+				       const struct us_code_place *at)
+{
+	static const struct us_code_rule start[2];
+	bool runs = at->start && us_link_runs(s->link, at) &&
+		    us_link_stays(s->link, at, start);
+	return runs ? US_OUTER_RUNS : US_OUTER_NO;
+}
+
 /* Judge by the code before, wherever the function begins. */
 static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at)
 {
 	static const struct us_code_rule start[2] = { { .base = US_BASE_OWN } };
 	us_gva sp;
-	if (s->link || !at->after_call)
+	if (!at->after_call)
 		return US_OUTER_NO;
 	us_sites_use(s);
+	if (s->link)
+		return judge_thread(s, at);
 	switch (us_x86_own_stack(s->flow, at->pc, &sp)) {
 	case US_X86_OWN_AT:
 		return us_x86_goes_back(s->flow, at->pc) ? US_OUTER_NO : US_OUTER_AT;

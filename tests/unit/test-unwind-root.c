@@ -513,6 +513,79 @@ static void arm_own_stack(void **state)
 	}
 }
 
+/* What a new thread begins with has no way back: the switch to it has left what it runs
+ * in registers that functions preserve. */
+static void arm_thread_starter(void **state)
+{
+	(void)state;
+	enum { MOV = 0xaa1403e0 /* x0, x20 */, BLR = 0xd63f0260 /* x19 */ };
+	enum { NOP = 0xd503201f, BACK = 0x17ffffff };
+	static const struct {
+		uint32_t code[4];
+		us_gva fp;
+		bool root;
+	} cases[] = {
+		{ { NOP, MOV, BLR, ARM_LOOP }, 0, true },
+		{ { NOP, MOV, BLR, BACK }, 0, true },
+		{ { NOP, 0xaa1303e9, 0xd63f0120, BACK }, 0, true }, /* through x9 */
+		/* Frames go on. */
+		{ { NOP, MOV, BLR, ARM_LOOP }, STACK + 0x100, false },
+		/* What its caller gave it, perhaps by way of x19; what it calls itself.
+		 */
+		{ { NOP, MOV, 0xd63f0020, ARM_LOOP }, 0, false },
+		{ { 0xaa0003f3, MOV, BLR, ARM_LOOP }, 0, false },
+		{ { NOP, MOV, 0x940003fe, ARM_LOOP }, 0, false },
+		/* It keeps the way back, in x21 or in memory: mov, str, str. */
+		{ { 0xaa1e03f5, MOV, BLR, ARM_LOOP }, 0, false },
+		{ { 0xf900003e, MOV, BLR, ARM_LOOP }, 0, false },
+		{ { 0xf9000029, 0xf900003e, BLR, ARM_LOOP }, 0, false },
+		/* It may return, or go elsewhere: ret, ret x21, br x1, eret. */
+		{ { NOP, MOV, BLR, ARM_RET }, 0, false },
+		{ { NOP, MOV, BLR, 0xd65f02a0 }, 0, false },
+		{ { NOP, MOV, BLR, 0xd61f0020 }, 0, false },
+		{ { NOP, MOV, BLR, ARM_ERET }, 0, false },
+		/* cbz x19: another path leads on. */
+		{ { 0xb4000073, MOV, BLR, ARM_LOOP }, 0, false },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		map.n = 0;
+		words(0x1000, cases[i].code, 4);
+		WORDS(0x1010, ARM_RET);
+		WORDS(0x2000, ARM_RET);
+		regs.gpr[US_AARCH64_LR] = 0x100c;
+		look(0x2000, STACK, cases[i].fp);
+		ends(2, cases[i].root ? US_END_ROOT : US_END_NO_RULE);
+	}
+	/* It ends with a CALL, and constants are behind it. */
+	map.n = 0;
+	WORDS(0x1000, MOV, BLR, bl(0x1008, 0x2000), 0x40110800, 0xffffff80);
+	WORDS(0x1014, ARM_RET);
+	WORDS(0x2000, ARM_RET);
+	regs.gpr[US_AARCH64_LR] = 0x1008;
+	look(0x2000, STACK, 0);
+	ends(2, US_END_ROOT);
+	/* Its start is not known. */
+	map.n = 0;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	look(0x2000, STACK, 0);
+	ends(2, US_END_NO_RULE);
+}
+
+static void riscv_thread_starter(void **state)
+{
+	(void)state;
+	enum { MV = 0x00098513 /* a0, s3 */, JALR = 0x000900e7 /* s2 */ };
+	for (unsigned given = 0; given < 2; given++) {
+		map.n = 0;
+		/* mv s2, a1: it is not what the switch has left */
+		WORDS(0x1000, given ? 0x00000013 : 0x00058913, MV, JALR, RV_LOOP);
+		WORDS(0x2000, RV_RET);
+		regs.gpr[US_RISCV_RA] = 0x100c;
+		look(0x2000, STACK, 0);
+		ends(2, given ? US_END_ROOT : US_END_NO_RULE);
+	}
+}
+
 /* --- programs: the function that the kernel enters --- */
 
 #define FIRST (STACK + 0x100) /* where its arguments are */
@@ -655,6 +728,8 @@ int main(void)
 		RISCV(riscv_own_stack),
 		ARM(arm_entered_by_eret),
 		ARM(arm_own_stack),
+		ARM(arm_thread_starter),
+		RISCV(riscv_thread_starter),
 		TEST(first_of_program),
 		TEST(not_the_first_of_a_program),
 		TEST(second_of_program),
