@@ -121,6 +121,9 @@ struct us_regs {
 	struct us_entered {
 		us_gva pc, sp;
 		bool valid, user;
+		/* sp is another stack pointer than the one in use: SP_EL0 on aarch64,
+		 * with which code of the kernel may run, too (EL1t). */
+		bool other_sp;
 		/* Everything fits, but the address of the vectors is not known: the
 		 * caller must check the code. */
 		bool guessed;

@@ -198,6 +198,9 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 	} else if (at_level(insn, 0xd5184020)) { /* msr elr_el1, ... */
 		ret->kind = US_LINK_EXIT_PC;
 		ret->reg = insn & 31;
+	} else if (at_level(insn, 0xd5184000)) { /* msr spsr_el1, ... */
+		ret->kind = US_LINK_EXIT_STATE;
+		ret->reg = (insn & 31) == 31 ? US_LINK_NO_REG : insn & 31;
 	} else if ((insn & 0xffffffe0) == 0xd5186000) { /* msr far_el1: Linux, KPTI */
 		ret->reg = insn & 31;
 		ret->also = ret->reg == 31 ? 0 : US_LINK_ALSO_ASIDE;

@@ -114,6 +114,7 @@ static bool step(const struct us_link_machine *m, struct numbers *n,
 		put(n, e, i->reg, false, 0);
 		break;
 	case US_LINK_OTHER:
+	case US_LINK_EXIT_STATE:
 	case US_LINK_ASIDE:
 	case US_LINK_ROOT:
 		return true;

@@ -63,6 +63,7 @@ static bool step(struct us_link_exit *x, struct us_code_path *path,
 	switch (i->kind) {
 	case US_LINK_OTHER:
 	case US_LINK_WRITE:
+	case US_LINK_EXIT_STATE:
 		break;
 	case US_LINK_SET:
 		put(x, i->reg, false, 0);

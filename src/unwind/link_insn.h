@@ -24,14 +24,15 @@ enum us_link_kind {
 	US_LINK_INSERT, /* 16 bits of reg, from bit reg2 up, = imm */
 	US_LINK_LOAD,	/* reg = the word at [base + imm], reg2 the one above */
 	US_LINK_STORE,
-	US_LINK_WRITE,	 /* base += write, and nothing else */
-	US_LINK_ASIDE,	 /* a system register used as scratch space: it = reg */
-	US_LINK_BACK,	 /* reg = that system register */
-	US_LINK_SWAP,	 /* reg = that system register, which gets base */
-	US_LINK_EXIT_PC, /* the exception's return goes to reg */
-	US_LINK_EXIT_SP, /* ... with the stack pointer reg */
-	US_LINK_ROOT,	 /* reg is the new page-table root; imm: of the upper half */
-	US_LINK_CALL,	 /* to this instruction + imm; reg2 gets the return address */
+	US_LINK_WRITE,	    /* base += write, and nothing else */
+	US_LINK_ASIDE,	    /* a system register used as scratch space: it = reg */
+	US_LINK_BACK,	    /* reg = that system register */
+	US_LINK_SWAP,	    /* reg = that system register, which gets base */
+	US_LINK_EXIT_PC,    /* the exception's return goes to reg */
+	US_LINK_EXIT_SP,    /* ... with the stack pointer reg */
+	US_LINK_EXIT_STATE, /* ... with reg as the processor's state (SPSR) */
+	US_LINK_ROOT,	    /* reg is the new page-table root; imm: of the upper half */
+	US_LINK_CALL, /* to this instruction + imm; reg2 gets the return address */
 	US_LINK_CALL_INDIRECT,
 	US_LINK_BRANCH, /* to this instruction + imm, or on */
 	US_LINK_JUMP,	/* to this instruction + imm, never on */

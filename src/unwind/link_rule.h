@@ -44,7 +44,10 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place *at,
 			     struct us_code_rule *rule);
 
-/* As us_x86_saved(). */
+#define US_LINK_STATE US_LINK_N_REG
+
+/* As us_x86_saved().  US_LINK_STATE in place of a register, with exit: where the state
+ * of the processor is that the exit restores (SPSR). */
 enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_place *at,
 				unsigned reg, bool exit, int32_t *ret_off);
 

@@ -92,10 +92,26 @@ static enum us_code_save saved_by_exit(struct us_link_flow *f,
 		       : US_SAVE_LOST;
 }
 
+static enum us_code_save state_by_exit(struct us_link_flow *f,
+				       const struct us_code_place *at, int32_t *ret_off)
+{
+	struct us_code_rule rule;
+	if (us_link_rule_to_return(f, at, &rule) != US_EXIT_IRET)
+		return US_SAVE_LOST;
+	struct us_link_value v = f->left.exit_state;
+	bool there = (rule.base == US_BASE_SP && v.sym == US_LSYM_MEM_SP) ||
+		     (rule.base == US_BASE_FP && v.sym == US_LSYM_MEM_FP);
+	return there && !us_link_state_is_new(&f->left, v)
+		       ? save_in(v, rule.cfa, ret_off)
+		       : US_SAVE_LOST;
+}
+
 enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_place *at,
 				unsigned reg, bool exit, int32_t *ret_off)
 {
 	enum us_code_save save = US_SAVE_LOST;
+	if (reg == US_LINK_STATE && exit)
+		return state_by_exit(f, at, ret_off);
 	if (reg >= US_LINK_N_REG || !(f->machine->preserved >> reg & 1))
 		return save;
 	f->want = (uint8_t)reg;

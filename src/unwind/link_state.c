@@ -262,6 +262,9 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 	case US_LINK_EXIT_SP:
 		st->exit_sp = *reg;
 		break;
+	case US_LINK_EXIT_STATE:
+		st->exit_state = i->reg < US_LINK_N_REG ? *reg : unknown;
+		break;
 	case US_LINK_CALL:
 	case US_LINK_CALL_INDIRECT:
 		call(st, m);

@@ -36,8 +36,9 @@ struct us_link_state {
 	struct us_link_value ra_saved, fp_saved; /* the addresses where RA and FP were
 						    stored */
 	struct us_link_value exit_pc;		 /* where an exception's return goes */
-	struct us_link_value exit_sp; /* ... with what stack pointer of a program */
-	struct us_link_value aside;   /* US_LINK_ASIDE */
+	struct us_link_value exit_sp;	 /* ... with what stack pointer of a program */
+	struct us_link_value exit_state; /* ... in what state of the processor */
+	struct us_link_value aside;	 /* US_LINK_ASIDE */
 	/* Words near the initial stack pointer: those that were read before they were
 	 * written, and those that were written first. */
 	uint64_t read[US_LINK_NEAR / 64], written[US_LINK_NEAR / 64];

@@ -344,20 +344,26 @@ static bool is_latest(const struct us_walk *w)
 	return true;
 }
 
+/* The processor's own registers; only of the latest exception. */
+static bool asks(struct us_walk *w, struct us_entered *ret)
+{
+	struct us_mem *m = w->paging->mem;
+	return is_latest(w) && !w->paging->stack && m->read_entered &&
+	       m->read_entered(m->ctx, ret);
+}
+
 /* The interrupted code goes on there, according to the stack, or to the processor while
  * the code has not stored it yet. */
 static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 			 struct us_step *ret, us_gva *ret_sp)
 {
-	struct us_mem *m = w->paging->mem;
 	struct us_entered at;
 	if (!cfa_of(w, rule, &ret->cfa))
 		return false;
 	if (rule->ra == US_RA_SAVED || rule->ra == US_RA_NEAR)
 		return us_walk_slot(w, frame_of(w, rule, ret->cfa), rule->ra_at,
 				    &ret->pc);
-	if (rule->ra != US_RA_EXCEPTION || !is_latest(w) || w->paging->stack ||
-	    !m->read_entered || !m->read_entered(m->ctx, &at))
+	if (rule->ra != US_RA_EXCEPTION || !asks(w, &at))
 		return false;
 	ret->pc = at.pc;
 	if (!at.user)
@@ -402,12 +408,52 @@ static bool is_away(struct us_walk *w, const struct us_code_rule *rule,
 	       sp && !us_walk_is_upper(sp);
 }
 
-/* The stack pointer is the CFA, unless the frame says otherwise. */
-static bool set_sp(struct us_walk *w, const struct us_code_rule *rule,
-		   struct us_step *ret)
+/* The interrupted state (SPSR), according to the exception's frame. */
+static bool read_state(struct us_walk *w, const struct us_site *site,
+		       const struct us_step *s, uint64_t *ret)
 {
+	int32_t off;
+	return us_sites_saved(w->u->sites, site, US_LINK_STATE, true, &off) ==
+		       US_SAVE_CFA &&
+	       us_walk_read(w, s->cfa + (us_gva)(int64_t)off, ret);
+}
+
+/* EL1t, or the same of EL2 or EL3: with SP_EL0 (Arm ARM, C5.2.18). */
+static bool is_on_sp_el0(uint64_t spsr)
+{
+	uint64_t mode = spsr & 0x1f;
+	return mode == 0x4 || mode == 0x8 || mode == 0xc;
+}
+
+/*
+ * Parts of a kernel may run on SP_EL0, as FreeRTOS's tasks do; exceptions never do.  So
+ * the exception's frame is on another stack than theirs.  The processor has their stack
+ * pointer if nothing has entered since, and if it is not in use again.  Without it,
+ * frames are only found by the frame pointer, which bounds the stack.
+ */
+static void set_other_sp(struct us_walk *w, const struct us_site *site,
+			 struct us_step *ret)
+{
+	struct us_entered at;
+	uint64_t state;
+	bool kept = read_state(w, site, ret, &state);
+	if (kept ? !is_on_sp_el0(state) : w->after_call)
+		return;
+	bool told = asks(w, &at) && at.pc == ret->pc && at.other_sp && !at.user;
+	if (!kept && !told)
+		return;
+	ret->sp_known = told && at.sp != w->regs->sp;
+	ret->sp = ret->sp_known ? at.sp : ret->fp_known ? ret->fp : 0;
+}
+
+/* The stack pointer is the CFA, unless the frame says otherwise. */
+static bool set_sp(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	const struct us_code_rule *rule = &site->rule[1];
 	ret->sp = ret->cfa;
 	ret->sp_known = true;
+	if (w->u->arch->link->banked_sp)
+		set_other_sp(w, site, ret);
 	if (w->u->arch->link->banked_sp || !rule->sp_was)
 		return true;
 	if (!frames_sp(w, rule, ret->cfa, &ret->sp))
@@ -458,7 +504,7 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 	set_fp(w, rule, ret);
 	ret->framed = ret->narrow = false;
 	set_ra(w, rule, ret);
-	if (!set_sp(w, rule, ret))
+	if (!set_sp(w, site, ret))
 		return false;
 	ret->exact = true;
 	if (below)

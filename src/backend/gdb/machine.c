@@ -168,6 +168,7 @@ static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 		.sp = mode == SPSR_EL1H ? r->sp : v[US_GDB_SP_EL0 - US_GDB_APART],
 		.valid = true,
 		.user = !kernel,
+		.other_sp = mode != SPSR_EL1H,
 		.vector = v[US_GDB_VBAR - US_GDB_APART],
 	};
 	return true;
