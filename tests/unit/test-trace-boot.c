@@ -182,12 +182,23 @@ static void without_code_the_address_is_enough(void **state)
 	munmap(f, sizeof(*f));
 }
 
+/* An old QEMU counts for one vCPU only. */
+static void what_is_not_counted_is_not_known(void **state)
+{
+	(void)state;
+	struct us_boot_file *f = start(true);
+	assert_true(is_seen(f, ENTRY, kernel, 8));
+	assert_int_equal(f->watch[0].insns, 0);
+	munmap(f, sizeof(*f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loader_is_not_the_kernel),
 		cmocka_unit_test(some_of_the_code_is_enough),
 		cmocka_unit_test(without_code_the_address_is_enough),
+		cmocka_unit_test(what_is_not_counted_is_not_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

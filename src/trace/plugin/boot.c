@@ -72,7 +72,8 @@ static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 	if (!is_due(w))
 		return;
 	w->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
-	w->insns = executed() - before;
+	uint64_t insns_now = executed(); /* 0: nothing counts */
+	w->insns = insns_now > before ? insns_now - before : 0;
 	if (us_plugin.boot)
 		us_phases_mark(w->point, vcpu, before);
 	__atomic_store_n(&file->point, w->point, __ATOMIC_RELAXED);
