@@ -85,14 +85,20 @@ int us_profile_add_call(struct us_profile *p, unsigned vcpu, uint32_t number,
 	return 0;
 }
 
-static uint32_t function_of(struct us_profile *p, struct us_pair_map *known,
-			    us_gva address)
+const char *us_profile_plugin_frame(us_gva address)
 {
-	static const char *const special[US_N_COUNTS_SPECIAL] = {
+	static const char *const names[US_N_COUNTS_SPECIAL] = {
 		[US_COUNTS_UNNAMED] = US_FRAME_UNNAMED,
 		[US_COUNTS_INTERRUPTS] = US_FRAME_INTERRUPTS,
 		[US_COUNTS_FULL] = US_FRAME_FULL,
 	};
+	return address < US_N_COUNTS_SPECIAL ? names[address] : NULL;
+}
+
+static uint32_t function_of(struct us_profile *p, struct us_pair_map *known,
+			    us_gva address)
+{
+	const char *name = us_profile_plugin_frame(address);
 	uint32_t *have = us_pair_map_at(known, address, 0);
 	if (!have)
 		return US_PROFILE_NONE;
@@ -104,8 +110,7 @@ static uint32_t function_of(struct us_profile *p, struct us_pair_map *known,
 	else if (address >= US_COUNTS_PHASE)
 		func = us_profile_phase_function(p, address - US_COUNTS_PHASE);
 	else
-		func = us_profile_special(p, special[address] ? special[address]
-							      : US_FRAME_UNNAMED);
+		func = us_profile_special(p, name ? name : US_FRAME_UNNAMED);
 	*have = func + 1;
 	return func;
 }

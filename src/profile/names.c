@@ -177,9 +177,32 @@ static unsigned names_of(const struct us_profile *p, uint64_t t_ns)
 			    : us_profile_layout_of(p, t_ns);
 }
 
+/* What stands for a pseudo function is no address, though an image may have code at
+ * that number. */
+static const char *pseudo_of(const struct us_profile *p, us_gva pc)
+{
+	const char *name = us_profile_plugin_frame(pc);
+	const char *resolution = name ? us_profile_fact(p, "resolution") : NULL;
+	return resolution && !strcmp(resolution, "function") ? name : NULL;
+}
+
+static bool push_pseudo(struct us_profile *p, us_gva pc, const char *name)
+{
+	struct us_profile_func func = { .name = name,
+					.base = name,
+					.raw = name,
+					.module = US_MODULE_PLUGIN,
+					.start = pc,
+					.known = true };
+	return push_frame(p, intern(p, &func), 0, NULL);
+}
+
 static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return)
 {
 	struct us_frame f[MAX_INLINED];
+	const char *pseudo = pseudo_of(p, pc);
+	if (pseudo)
+		return push_pseudo(p, pc, pseudo);
 	us_naming_ask(p->naming, names_of(p, p->views.v[view].t_ns));
 	size_t n = view ? us_symbols_lookup_at(p->symbols, &p->views.v[view], pc,
 					       is_return, f, MAX_INLINED)

@@ -31,7 +31,8 @@
 /* Pseudo modules, for a Linux guest's code that is in no image. */
 #define US_MODULE_USER	 "[user]"
 #define US_MODULE_LOADED "[module]"
-#define US_MODULE_HOST	 "[host]" /* host code that the recording does not name */
+#define US_MODULE_HOST	 "[host]"   /* host code that the recording does not name */
+#define US_MODULE_PLUGIN "[plugin]" /* pseudo functions of samples by QEMU's plugin */
 
 /* Code without a name is shown as the piece of memory that contains it, of this many
  * bytes ("0x101240-0x10127f"): small enough to find a loop, large enough to sum one. */
@@ -314,6 +315,9 @@ bool us_profile_is_counted(const struct us_profile *p);
 /* Were only calls counted, without their callers?  Then weights are calls, and so is
  * self. */
 bool us_profile_is_calls_only(const struct us_profile *p);
+/* The US_FRAME_... name of what QEMU's plugin gives a number (enum us_counts_special)
+ * where other functions have addresses; NULL: it is none of these. */
+const char *us_profile_plugin_frame(us_gva address);
 /* The unit of weights: "samples", "instructions", "calls". */
 const char *us_profile_unit(const struct us_profile *p);
 

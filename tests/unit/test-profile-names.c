@@ -40,8 +40,9 @@ static void append(struct given *to, struct given from)
 		to->pc[to->n++] = from.pc[i];
 }
 
-/* One sample at each address. */
-static struct us_profile *profile_of(const char *elf, const struct given *g,
+/* One sample at each address; resolution: see profile.h; NULL: instructions. */
+static struct us_profile *profile_in(const char *resolution, const char *elf,
+				     const struct given *g,
 				     const struct us_profile_opts *o)
 {
 	struct us_err e = { 0 };
@@ -55,6 +56,8 @@ static struct us_profile *profile_of(const char *elf, const struct given *g,
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	assert_int_equal(us_writer_open(fd, &w, &e), 0);
 	assert_int_equal(us_writer_module(w, &m, &e), 0);
+	if (resolution)
+		assert_int_equal(us_writer_fact(w, "resolution", resolution, &e), 0);
 	for (size_t i = 0; i < g->n; i++) {
 		struct us_sample x = { .t_ns = i,
 				       .state = US_VCPU_GUEST,
@@ -68,6 +71,12 @@ static struct us_profile *profile_of(const char *elf, const struct given *g,
 	assert_int_equal(us_profile_read(fd, o, &p, &e), 0);
 	close(fd);
 	return p;
+}
+
+static struct us_profile *profile_of(const char *elf, const struct given *g,
+				     const struct us_profile_opts *o)
+{
+	return profile_in(NULL, elf, g, o);
 }
 
 static bool has(const struct us_profile *p, const char *name)
@@ -195,6 +204,25 @@ static void test_namesakes_by_their_long_names(void **state)
 	assert_true(has(p, "U.ALONE"));
 	assert_true(has(p, "List.rev_merge_12"));
 	assert_true(has(p, "List.rev_merge_13"));
+	us_profile_free(p);
+}
+
+/* What has no address has a number, which is an address of a program linked at 0. */
+static void test_pseudo_functions_are_not_at_0(void **state)
+{
+	(void)state;
+	write_text("zero.S", ".text\n.globl start\n.type start, @function\n"
+			     "start: .fill 32, 1, 0x90\n.size start, 32\n");
+	need("gcc -c zero.S && ld -Ttext=0 -e 0 zero.o -o zero");
+	struct given g = { { 1, 2, 3, 16 }, 4 };
+	struct us_profile *p = profile_in("function", "zero", &g, NULL);
+	assert_true(has(p, US_FRAME_UNNAMED));
+	assert_true(has(p, US_FRAME_INTERRUPTS));
+	assert_true(has(p, US_FRAME_FULL));
+	assert_true(has(p, "start"));
+	us_profile_free(p);
+	p = profile_of("zero", &g, NULL);
+	assert_false(has(p, US_FRAME_UNNAMED));
 	us_profile_free(p);
 }
 
@@ -375,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_namesakes_without_dwarf),
 		cmocka_unit_test(test_demangled_and_focus),
 		cmocka_unit_test(test_namesakes_by_their_long_names),
+		cmocka_unit_test(test_pseudo_functions_are_not_at_0),
 		cmocka_unit_test(test_compared_with_dwarf),
 		cmocka_unit_test(test_compared_without_dwarf),
 		cmocka_unit_test(test_compared_with_a_file_without_files),

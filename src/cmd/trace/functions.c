@@ -3,19 +3,14 @@
 #include "cmd/trace/functions.h"
 
 #include "profile/profile.h"
-#include "vmm/plugin_counts.h"
 
 static bool name(void *ctx, us_gva pc, struct us_named *ret)
 {
-	static const char *const names[US_N_COUNTS_SPECIAL] = {
-		[US_COUNTS_UNNAMED] = US_FRAME_UNNAMED,
-		[US_COUNTS_INTERRUPTS] = US_FRAME_INTERRUPTS,
-		[US_COUNTS_FULL] = US_FRAME_FULL,
-	};
+	const char *frame = us_profile_plugin_frame(pc);
 	(void)ctx;
-	if (pc >= US_N_COUNTS_SPECIAL || !names[pc])
+	if (!frame)
 		return false;
-	*ret = (struct us_named){ pc, 1, names[pc], "[plugin]" };
+	*ret = (struct us_named){ pc, 1, frame, US_MODULE_PLUGIN };
 	return true;
 }
 
