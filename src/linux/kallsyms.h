@@ -15,8 +15,8 @@
  * - name lengths of one or two bytes (6.1);
  * - addresses of 8 bytes; of 4 bytes relative to a base; the same with absolute per-CPU
  *   symbols (up to 6.14); of 4 bytes relative to their own place (7.0);
+ * - markers of 8 bytes (before 4.20) or 4;
  * - aligned to 8 bytes, or to 4 (7.0).
- * Not supported: markers of 8 bytes (before 4.20).
  */
 #ifndef US_LINUX_KALLSYMS_H
 #define US_LINUX_KALLSYMS_H

@@ -170,30 +170,41 @@ static bool find_names(struct us_linux_image *i, us_gva markers_at,
 	return false;
 }
 
-/* How many ascending numbers begin at `at`; the first is 0. */
-static size_t count_markers(const uint8_t *p, size_t most)
+/* How many ascending numbers of `size` bytes begin at p; the first is 0. */
+static size_t count_markers(const uint8_t *p, size_t most, unsigned size)
 {
 	size_t n = 1;
 	uint32_t before = 0;
 	for (; n < most; n++) {
-		uint32_t v = le32(p + 4 * n);
+		uint32_t v = le32(p + size * n), high = le32(p + size * (n + 1) - 4);
 		if (v < before + 2 * PER_MARKER || v > before + NAME_MOST * PER_MARKER)
+			break;
+		if (size > 4 && high)
 			break;
 		before = v;
 	}
 	return n;
 }
 
-static bool markers_at(struct us_linux_image *i, us_gva at, struct us_kallsyms_parts *p)
+static bool markers_at(struct us_linux_image *i, us_gva at, unsigned size,
+		       struct us_kallsyms_parts *p)
 {
-	size_t most = (p->table_at - at) / 4, cap = US_KALLSYMS_MOST / PER_MARKER;
-	const uint8_t *m = us_linux_image_at(i, at, 4 * (most < cap ? most : cap));
+	size_t most = (p->table_at - at) / size, cap = US_KALLSYMS_MOST / PER_MARKER;
+	most = most < cap ? most : cap;
+	const uint8_t *m = us_linux_image_at(i, at, size * most);
 	if (!m)
 		return false;
 	p->markers = m;
-	p->n_marker = count_markers(m, most < cap ? most : cap);
+	p->marker_size = size;
+	p->n_marker = count_markers(m, most, size);
 	return p->n_marker >= LEAST_MARKER && spend(p, p->n_marker) &&
 	       find_names(i, at, p);
+}
+
+/* Do the words at w begin like markers of that size? */
+static bool may_be_markers(const uint8_t *w, unsigned size)
+{
+	return (size == 4 || le32(w + 4) == 0) && count_markers(w, 3, size) == 3;
 }
 
 /* Search backwards from the tokens. */
@@ -201,10 +212,14 @@ static bool find_markers(struct us_linux_image *i, struct us_kallsyms_parts *p)
 {
 	us_gva at = p->table_at - 4 * LEAST_MARKER;
 	for (; at > i->start && p->table_at - at < BACK_MOST; at -= 4) {
-		const uint8_t *w = us_linux_image_at(i, at, 12);
+		const uint8_t *w = us_linux_image_at(i, at, 24);
 		if (!w || !spend(p, 1))
 			return false;
-		if (le32(w) == 0 && count_markers(w, 3) == 3 && markers_at(i, at, p))
+		if (le32(w))
+			continue;
+		if (may_be_markers(w, 4) && markers_at(i, at, 4, p))
+			return true;
+		if (at % 8 == 0 && may_be_markers(w, 8) && markers_at(i, at, 8, p))
 			return true;
 	}
 	return false;

@@ -11,8 +11,9 @@ struct us_kallsyms_parts {
 	us_gva index_at, table_at, num_at;
 	const char *token[256]; /* each ends with a NUL */
 	uint8_t token_len[256];
-	const uint8_t *markers; /* u32, n_marker of them */
+	const uint8_t *markers; /* n_marker numbers of marker_size bytes */
 	size_t n_marker;
+	unsigned marker_size; /* 4; 8 before 4.20 */
 	const uint8_t *names;
 	size_t names_size; /* bytes up to the markers, padding included */
 	size_t n;
@@ -25,8 +26,8 @@ int us_kallsyms_find_parts(struct us_linux_image *i, struct us_kallsyms_parts *r
 
 static inline uint32_t us_kallsyms_marker(const struct us_kallsyms_parts *p, size_t i)
 {
-	uint32_t v;
-	memcpy(&v, p->markers + 4 * i, sizeof(v));
+	uint32_t v; /* the upper half of a larger one is 0 */
+	memcpy(&v, p->markers + p->marker_size * i, sizeof(v));
 	return v;
 }
 

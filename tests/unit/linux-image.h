@@ -29,6 +29,7 @@ struct test_form {
 	unsigned align; /* of the tables */
 	bool big;	/* one name is longer than 127 codes (6.1) */
 	unsigned n;	/* of functions; 0: 700 */
+	bool wide;	/* before 4.20: markers of 8 bytes */
 };
 
 struct test_image {
@@ -178,7 +179,11 @@ static inline void test_kallsyms(struct test_image *t, const struct test_form *f
 		test_put(t, code, n);
 	}
 	test_align(t, f->align);
-	test_put(t, marker, 4 * n_marker);
+	for (size_t i = 0; i < n_marker; i++) {
+		test_put32(t, marker[i]);
+		if (f->wide)
+			test_put32(t, 0);
+	}
 	if (!f->late)
 		test_seqs(t, f);
 	test_align(t, f->align);

@@ -7,22 +7,26 @@
 #include "linux-image.h"
 
 static const struct test_form forms[] = {
+	/* 4.x: wide markers */
+	{ US_KALLSYMS_PERCPU, false, 0, 8, false, 0, true },
+	{ US_KALLSYMS_RELATIVE, false, 0, 8, false, 0, true },
+	{ US_KALLSYMS_ABSOLUTE, false, 0, 8, false, 0, true },
 	/* 5.x: addresses first */
-	{ US_KALLSYMS_PERCPU, false, 0, 8, false, 0 },
-	{ US_KALLSYMS_RELATIVE, false, 0, 8, false, 0 },
-	{ US_KALLSYMS_ABSOLUTE, false, 0, 8, false, 0 },
+	{ US_KALLSYMS_PERCPU, false, 0, 8, false, 0, false },
+	{ US_KALLSYMS_RELATIVE, false, 0, 8, false, 0, false },
+	{ US_KALLSYMS_ABSOLUTE, false, 0, 8, false, 0, false },
 	/* 6.1: long names */
-	{ US_KALLSYMS_PERCPU, false, 0, 8, true, 0 },
+	{ US_KALLSYMS_PERCPU, false, 0, 8, true, 0, false },
 	/* 6.2: the order by name stands between markers and tokens */
-	{ US_KALLSYMS_PERCPU, false, 4, 8, true, 0 },
-	{ US_KALLSYMS_PERCPU, false, 3, 8, true, 0 },
+	{ US_KALLSYMS_PERCPU, false, 4, 8, true, 0, false },
+	{ US_KALLSYMS_PERCPU, false, 3, 8, true, 0, false },
 	/* 6.4: addresses last */
-	{ US_KALLSYMS_PERCPU, true, 3, 8, true, 0 },
-	{ US_KALLSYMS_RELATIVE, true, 3, 8, true, 0 },
-	{ US_KALLSYMS_ABSOLUTE, true, 3, 8, true, 0 },
+	{ US_KALLSYMS_PERCPU, true, 3, 8, true, 0, false },
+	{ US_KALLSYMS_RELATIVE, true, 3, 8, true, 0, false },
+	{ US_KALLSYMS_ABSOLUTE, true, 3, 8, true, 0, false },
 	/* 7.0: from their own place, tables aligned to 4 */
-	{ US_KALLSYMS_PLACE, true, 3, 4, true, 0 },
-	{ US_KALLSYMS_PLACE, true, 3, 8, true, 0 },
+	{ US_KALLSYMS_PLACE, true, 3, 4, true, 0, false },
+	{ US_KALLSYMS_PLACE, true, 3, 8, true, 0, false },
 };
 #define N_FORM (sizeof(forms) / sizeof(forms[0]))
 
@@ -68,7 +72,7 @@ static void test_counts(void **state)
 {
 	(void)state;
 	for (unsigned n = 760; n < 776; n++) {
-		struct test_form f = { US_KALLSYMS_PLACE, true, 3, 4, false, n };
+		struct test_form f = { US_KALLSYMS_PLACE, true, 3, 4, false, n, false };
 		struct us_kallsyms k;
 		test_image_make(&image, &f, NULL);
 		assert_int_equal(read_image(&k), 0);
@@ -82,7 +86,7 @@ static void test_find(void **state)
 	(void)state;
 	struct us_kallsyms k;
 	us_gva end;
-	test_image_make(&image, &forms[0], NULL);
+	test_image_make(&image, &forms[3], NULL);
 	assert_int_equal(read_image(&k), 0);
 	const struct us_kallsym *s = us_kallsyms_find(&k, image.start + 64 + 3, &end);
 	assert_non_null(s);
@@ -124,7 +128,7 @@ static void test_damage(void **state)
 {
 	(void)state;
 	size_t read = 0, refused = 0;
-	test_image_make(&image, &forms[6], NULL);
+	test_image_make(&image, &forms[9], NULL);
 	size_t end = image.at;
 	for (size_t at = TEST_RODATA; at < end; at += 7) {
 		struct us_kallsyms k;
@@ -155,7 +159,7 @@ static void test_none(void **state)
 	memset(image.bytes, 0xff, sizeof(image.bytes));
 	assert_int_equal(read_image(&k), -ENOENT);
 	/* The kernel's own start is not among the symbols. */
-	test_image_make(&image, &forms[7], NULL);
+	test_image_make(&image, &forms[10], NULL);
 	image.start += 1U << 30;
 	assert_int_equal(read_image(&k), -EBADMSG);
 }

@@ -78,7 +78,9 @@ static void put_module(us_gva at, us_gva next, const char *name, int pieces)
 /* An image whose kallsyms know the list and the type information, behind them. */
 static void make_image(int pieces)
 {
-	const struct test_form form = { US_KALLSYMS_PLACE, true, 3, 8, false, 700 };
+	const struct test_form form = {
+		US_KALLSYMS_PLACE, true, 3, 8, false, 700, false
+	};
 	size_t size = btf_module(&btf, pieces);
 	memset(&image, 0, sizeof(image));
 	memset(region, 0, sizeof(region));

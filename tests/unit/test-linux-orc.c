@@ -16,7 +16,9 @@ static const struct us_orc_format formats[] = {
 };
 #define N_FORMAT (sizeof(formats) / sizeof(formats[0]))
 
-static const struct test_form form = { US_KALLSYMS_PERCPU, true, 3, 8, false, 0 };
+static const struct test_form form = {
+	US_KALLSYMS_PERCPU, true, 3, 8, false, 0, false
+};
 static struct test_image image;
 
 struct fixture {
