@@ -27,6 +27,7 @@ static const char *const structs[] = {
 	"upid",
 	"pid",
 	"css_set",
+	"cgroup_subsys_state",
 	"cgroup",
 	"kernfs_node",
 	"pcpu_hot",

@@ -10,6 +10,7 @@
 #define MOST_LEVELS   32	  /* of pid namespaces: MAX_PID_NS_LEVEL */
 #define MOST_GROUPS   12	  /* of cgroups, one in another */
 #define GROUP_NAME    96
+#define MOST_SUBSYS   16 /* of controllers: Linux has 14 */
 
 /* --- where --- */
 
@@ -40,6 +41,18 @@ static bool find_cgroup(const struct us_btf *b, struct us_linux_who_layout *l)
 	       at(b, "kernfs_node", "name", &l->kn_name) &&
 	       (at(b, "kernfs_node", "parent", &l->kn_parent) ||
 		at(b, "kernfs_node", "__parent", &l->kn_parent)); /* since 6.15 */
+}
+
+static bool find_controllers(const struct us_btf *b, struct us_linux_who_layout *l)
+{
+	struct us_btf_member m;
+	if (!us_btf_path(b, "css_set", "subsys", &m) ||
+	    !at(b, "cgroup_subsys_state", "cgroup", &l->css_cgroup) ||
+	    !at(b, "cgroup", "level", &l->group_level))
+		return false;
+	l->subsys = m.offset;
+	l->n_subsys = m.size / 8 < MOST_SUBSYS ? m.size / 8 : MOST_SUBSYS;
+	return true;
 }
 
 static void find_current(const struct us_btf *b, const struct us_kallsyms *k,
@@ -79,6 +92,7 @@ bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
 	l->pgd = t->pgd;
 	l->has_inner = find_inner(b, l);
 	l->has_cgroup = find_cgroup(b, l);
+	l->has_controllers = find_controllers(b, l);
 	(void)at(b, "task_struct", "se.sum_exec_runtime", &l->runtime);
 	find_current(b, k, l);
 	return at(b, "task_struct", "group_leader", &l->leader) &&
@@ -228,6 +242,34 @@ static bool read_name(const struct reader *r, us_gva at_name, char *ret, size_t 
 		       : true;
 }
 
+/*
+ * The innermost group that a task is in.  With cgroup v2, it is the one of the default
+ * hierarchy, and those of controllers are that or around it.  With v1, each controller
+ * may have its own hierarchy, and the default one is not used; or systemd uses it, and
+ * what it started puts its containers only into those of v1, maybe at the same level.
+ */
+static us_gva find_group(const struct reader *r, us_gva set)
+{
+	const struct us_linux_who_layout *l = r->l;
+	us_gva first = pointer_at(r, set + l->dfl_cgrp), group = first;
+	uint64_t css[MOST_SUBSYS];
+	uint32_t most = 0, level;
+	if (!l->has_controllers ||
+	    !read_at(r, set + l->subsys, css, 8 * (size_t)l->n_subsys) ||
+	    (group && !read_at(r, group + l->group_level, &most, sizeof(most))))
+		return group;
+	for (unsigned k = 0; k < l->n_subsys; k++) {
+		us_gva own = css[k] >> 63 ? pointer_at(r, css[k] + l->css_cgroup) : 0;
+		if (!own || own == group ||
+		    !read_at(r, own + l->group_level, &level, sizeof(level)) ||
+		    level < most || (level == most && group != first))
+			continue;
+		group = own;
+		most = level;
+	}
+	return group;
+}
+
 /* From the innermost outwards to the one without a name, which is the root. */
 static void read_cgroup(const struct reader *r, us_gva task, char *ret, size_t size)
 {
@@ -237,7 +279,7 @@ static void read_cgroup(const struct reader *r, us_gva task, char *ret, size_t s
 	if (!l->has_cgroup)
 		return;
 	us_gva set = pointer_at(r, task + l->cgroups);
-	us_gva group = set ? pointer_at(r, set + l->dfl_cgrp) : 0;
+	us_gva group = set ? find_group(r, set) : 0;
 	us_gva node = group ? pointer_at(r, group + l->kn) : 0;
 	for (unsigned n = 0; node && n < MOST_GROUPS; n++) {
 		us_gva parent = pointer_at(r, node + l->kn_parent);

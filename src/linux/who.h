@@ -32,6 +32,10 @@ struct us_linux_who_layout {
 	bool has_inner;
 	uint32_t cgroups, dfl_cgrp, kn, kn_name, kn_parent;
 	bool has_cgroup;
+	/* The controllers' states in a css_set, the group in a state, the level in a
+	 * group. */
+	uint32_t subsys, n_subsys, css_cgroup, group_level;
+	bool has_controllers;
 	uint32_t runtime; /* how long it has run; 0: not known */
 	enum us_arch arch;
 };
@@ -78,7 +82,7 @@ us_gpa us_linux_who_root(const struct us_linux_who_layout *l, struct us_paging *
 uint64_t us_linux_who_runtime(const struct us_linux_who_layout *l, struct us_paging *p,
 			      const struct us_space *s, us_gva task);
 /* Fill in all of *ret; false: its pid, name, stack or process could not be read.  At
- * most some forty reads. */
+ * most some eighty reads. */
 bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,
 		       const struct us_space *s, us_gva task, struct us_linux_who *ret);
 

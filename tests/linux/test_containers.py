@@ -20,8 +20,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from served import Serve, until  # noqa: E402
 
 TOP = "/sys/fs/cgroup"
-# Two levels; one is that of a program in a pid namespace of its own.
-GROUPS = {"plain": "/machine.slice/plain.scope", "inside": "/machine.slice/inside.scope"}
+V1 = "/v1"  # a hierarchy of one controller
+# Two levels; one is that of a program in a pid namespace of its own, one is in V1.
+GROUPS = {"plain": "/machine.slice/plain.scope", "inside": "/machine.slice/inside.scope",
+          "old": "/machine.slice/old.scope"}
 ENOUGH = 300
 MADE = {"made:sixty a;b", "made:twenty"}
 
@@ -36,23 +38,31 @@ class Suite:
         self.guest = LinuxGuest(args.build, cpu="qemu64", smp=1, memory=384,
                                 programs={"jit": jit})
 
+    def path(self, name):
+        """As the guest says, of the hierarchy that the program was put into."""
+        text = self.guest.do(f"cat /proc/{self.pid[name]}/cgroup")
+        word = ":pids:" if name == "old" else "0::"
+        return next(line.partition(word)[2].strip() for line in text.splitlines() if word in line)
+
     def start(self):
-        """{name: its number}: the program in both groups, a shell in none."""
+        """{name: its number}: the program in all groups, a shell in none."""
         g = self.guest
         g.wait("READY")
         g.elf = None
         g.do(f"mkdir -p {TOP} && mount -t cgroup2 none {TOP}")
+        g.do(f"mkdir -p {V1} && mount -t cgroup -o pids none {V1}")
         self.pid = {}
-        for name, how in (("plain", "/bin/jit"), ("inside", "unshare -p -f /bin/jit")):
+        for name, how in (("plain", "/bin/jit"), ("inside", "unshare -p -f /bin/jit"),
+                          ("old", "/bin/jit")):
+            top = V1 if name == "old" else TOP
             first = int(g.do(f"{how} >/dev/null 2>&1 & echo $!"))
             g.do(f"while ! ls /tmp/perf-*.map | grep -q {'perf-1.map' if name == 'inside' else first}"
                  "; do usleep 100000; done")
             self.pid[name] = int(g.do("pidof jit").split()[0])
-            g.do(f"mkdir -p {TOP}{GROUPS[name]}; echo {self.pid[name]} > "
-                 f"{TOP}{GROUPS[name]}/cgroup.procs")
+            g.do(f"mkdir -p {top}{GROUPS[name]}; echo {self.pid[name]} > "
+                 f"{top}{GROUPS[name]}/cgroup.procs")
         self.shell = int(g.do("sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!"))
-        self.truth = {name: g.do(f"cat /proc/{pid}/cgroup").strip().rpartition("0::")[2]
-                      for name, pid in self.pid.items()}
+        self.truth = {name: self.path(name) for name in self.pid}
         note(f"the guest says: {self.pid} {self.truth}")
         self.us.record_enough(g, "gdb", "--budget", "50", seconds=self.args.seconds,
                               enough=ENOUGH)

@@ -101,11 +101,16 @@ struct pid {
 	struct upid numbers[1];
 };
 struct css_set {
-	void *subsys[14];
+	struct cgroup_subsys_state *subsys[14];
 	struct cgroup *dfl_cgrp;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	void *ss;
 };
 struct cgroup {
 	u64 self[20];
+	int level;
 	struct kernfs_node *kn;
 };
 struct kernfs_node {

@@ -68,6 +68,11 @@ static const struct us_linux_who_layout test_who_layout = {
 	.kn_name = 24,
 	.kn_parent = 32,
 	.has_cgroup = true,
+	.subsys = 16,
+	.n_subsys = 4,
+	.css_cgroup = 8,
+	.group_level = 24,
+	.has_controllers = true,
 	.arch = US_ARCH_X86_64,
 };
 

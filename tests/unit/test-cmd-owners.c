@@ -15,6 +15,10 @@
 #define PARENT	2240U
 #define NAME	2304U
 #define PID	2560U
+#define CSS	2688U /* of controllers, their group, its node and name */
+#define OTHER	2752U
+#define INNER	2816U
+#define LABEL	2880U
 #define N_TASKS 7U
 #define AREA	(TEST_TASKS + 7 * STEP) /* of CPU 0; of CPU 1: + 128 */
 #define STACKS	(TEST_TASKS + 0x100000)
@@ -628,6 +632,41 @@ static void namespaces_and_cgroups(void **state)
 	assert_int_equal(who.inner, 0);
 }
 
+static void group_is(const char *want)
+{
+	struct us_linux_who who;
+	read_who(0, &who);
+	assert_string_equal(who.cgroup, want);
+}
+
+/* With cgroup v1, what is used of a css_set is its controllers. */
+static void cgroups_of_controllers(void **state)
+{
+	(void)state;
+	us_gva set = task(0) + SET, other = task(0) + OTHER, node = task(0) + INNER;
+	put64(set + w->subsys, task(0) + CSS); /* one that nobody uses */
+	put64(task(0) + CSS + w->css_cgroup, other + 32);
+	put64(set + w->subsys + 16, task(0) + CSS + 16);
+	put64(task(0) + CSS + 16 + w->css_cgroup, other);
+	put32(other + w->group_level, 1);
+	put64(other + w->kn, node);
+	put64(node + w->kn_parent, task(0) + PARENT);
+	put64(node + w->kn_name, task(0) + LABEL);
+	put(task(0) + LABEL, "kubepods", 9);
+	group_is("/kubepods");
+	/* systemd has the service that started it in the hierarchy of v2. */
+	put64(task(0) + NODE + w->kn_parent, task(0) + PARENT);
+	put64(task(0) + NODE + w->kn_name, task(0) + NAME);
+	put(task(0) + NAME, "containerd.service", 19);
+	put32(task(0) + GROUP + w->group_level, 1);
+	group_is("/kubepods");
+	/* With v2 a controller may belong to a group around it. */
+	put32(other + w->group_level, 0);
+	group_is("/containerd.service");
+	put64(set + w->subsys + 16, 0x1000);
+	group_is("/containerd.service");
+}
+
 static void unreadable(void **state)
 {
 	(void)state;
@@ -667,6 +706,7 @@ int main(void)
 		cmocka_unit_test_setup(copies_with_old_roots, set_up_copy),
 		cmocka_unit_test_setup(what_fits, set_up),
 		cmocka_unit_test_setup(namespaces_and_cgroups, set_up),
+		cmocka_unit_test_setup(cgroups_of_controllers, set_up),
 		cmocka_unit_test_setup(unreadable, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

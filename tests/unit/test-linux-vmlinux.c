@@ -56,7 +56,10 @@ static const struct where {
 	AT(upid, nr),
 	AT(pid, level),
 	AT(pid, numbers),
+	AT(css_set, subsys),
 	AT(css_set, dfl_cgrp),
+	AT(cgroup_subsys_state, cgroup),
+	AT(cgroup, level),
 	AT(cgroup, kn),
 	AT(kernfs_node, name),
 	AT(maple_range_64, pivot),
@@ -87,6 +90,7 @@ static const struct where {
 static const char source[] =
 	"#define ALL(X) X(task_struct) X(signal_struct) X(inactive_task_frame) "
 	"X(mm_struct) X(kthread) X(upid) X(pid) X(css_set) X(cgroup) X(kernfs_node) "
+	"X(cgroup_subsys_state) "
 	"X(maple_range_64) X(maple_arange_64) X(vm_area_struct) X(file) X(dentry) "
 	"X(vfsmount) X(mount) X(address_space) X(xa_node) X(folio) X(page) X(module) "
 	"X(mod_kallsyms)\n"
@@ -229,6 +233,7 @@ static void say_all(const struct us_btf *b)
 	assert_int_equal(tasks.pc, offsetof(struct inactive_task_frame, ret_addr));
 	assert_true(us_linux_who_layout(b, &none, &tasks, &who));
 	assert_true(who.has_inner && who.has_cgroup && who.runtime);
+	assert_true(who.has_controllers && who.n_subsys == 14);
 	assert_true(us_linux_mappings_layout(b, &mappings));
 	assert_true(mappings.tree && mappings.has_vdso);
 	assert_true(us_page_cache_layout(b, &cache));
