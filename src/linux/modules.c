@@ -293,10 +293,12 @@ static int add_module(struct reader *r, us_gva at)
 
 static int walk(struct reader *r, us_gva head)
 {
-	uint64_t at;
+	struct us_linux_modules *m = r->ret;
 	int ret = 0;
-	if (!read_word(r, head, &at))
+	if (!read_at(r, head, m->links, sizeof(m->links)))
 		return -ENOENT;
+	uint64_t at = m->links[0];
+	m->head = head;
 	for (size_t steps = 0; ret == 0 && at != head && steps < US_LINUX_MAX_MODULES;
 	     steps++) {
 		us_gva next = at;

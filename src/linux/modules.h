@@ -41,6 +41,10 @@ struct us_linux_modules {
 		us_gva ip_at;
 		size_t n;
 	} * orc; /* by us_linux_module.number; n 0: none */
+	/* The list's head, and what was there before the list was read: it differs once
+	 * a module comes or goes. */
+	us_gva head;
+	uint64_t links[2];
 };
 
 /* 0; -ENOENT: no list, or the types are not known; -ENOMEM. */

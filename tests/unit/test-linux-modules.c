@@ -132,11 +132,15 @@ static void test_list(void **state)
 		struct us_linux_modules m;
 		us_gva one = REGION + 0x4000, two = REGION;
 		make_image(pieces);
+		us_gva last = two + TEST_LIST;
 		put64(head, one + TEST_LIST);
+		put64(head + 8, last);
 		put_module(one, two + TEST_LIST, "virtio_one", pieces);
 		put_module(two, head, "two", pieces);
 		assert_int_equal(read_modules(&m), 0);
 		assert_int_equal(m.n, 2);
+		assert_true(m.head == head && m.links[0] == one + TEST_LIST);
+		assert_true(m.links[1] == last);
 		assert_string_equal(m.v[0].name, "two");
 		assert_string_equal(m.v[1].name, "virtio_one");
 		assert_int_equal(m.v[1].start, one + 0x1000);

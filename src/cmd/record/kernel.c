@@ -20,6 +20,7 @@
 #define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
 #define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
 #define CHECK_NS       (US_NS_PER_SEC / 5)
+#define LIST_NS	       FIRST_PAUSE_NS	   /* between looks at the list of modules */
 #define DOUBT_NS       (20 * US_NS_PER_MS) /* after the kernel was not seen */
 #define MAX_FAILED     6
 #define MAX_STARTING   40 /* the same for one that replaces another */
@@ -27,7 +28,7 @@
 #define MAX_MODULES    8		     /* of US_KERNEL_MAX, for modules */
 #define LOST_NS	       US_NS_PER_SEC	     /* unseen for at least this time */
 #define USER_BEFORE    (2 * UINT64_C(65536)) /* with pages of 64 KiB */
-#define MAX_STACK      16		     /* frames to check for unknown modules */
+#define MAX_STACK      16		     /* frames to check for modules */
 #define WAIT_S	       20
 #define ATTACH_HZ      100
 #define ATTACH_SAMPLES 6
@@ -452,28 +453,41 @@ static void check(struct us_kernel *k, const struct us_live_sample *l)
 	}
 }
 
-static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
+/* Where modules are.  There are also compiled BPF programs and trampolines, and a
+ * module may be where another one was. */
+static bool is_module_code(const struct us_kernel *k, us_gva pc)
 {
 	const struct us_linux_place *p = &k->source.place;
 	bool kernel = pc >= p->start && pc - p->start < p->size;
-	return pc >= p->arch->modules_start && pc < p->arch->modules_end && !kernel &&
-	       !us_linux_module_at(&current(k)->modules, pc);
+	return pc >= p->arch->modules_start && pc < p->arch->modules_end && !kernel;
 }
 
-/* Read the kernel again for modules loaded since, if its list of modules is known. */
+/* Has a module come or gone since the list was read? */
+static bool is_list_changed(const struct us_kernel *k, const struct us_live_sample *l)
+{
+	const struct us_linux_modules *m = &current(k)->modules;
+	uint64_t now[2];
+	return read_by_its_tables(l->paging, &l->capture->regs, m->head, now,
+				  sizeof(now)) &&
+	       memcmp(now, m->links, sizeof(now)) != 0;
+}
+
+/* Read the kernel again for the modules that a sample is in, if its list of modules is
+ * known, and has changed. */
 static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_stack *s = l->stack;
-	if (!k->source.mem || l->t_ns < k->next_ns || !current(k)->modules.orc ||
+	unsigned i = 0;
+	if (!k->source.mem || l->t_ns < k->list_ns || !current(k)->modules.orc ||
 	    k->failed >= MAX_FAILED)
 		return;
-	for (unsigned i = 0; i < s->n && i < MAX_STACK; i++) {
-		if (!is_unknown_module(k, s->pc[i]))
-			continue;
-		if (is_due(k, l) && atomic_load(&k->n) < MAX_MODULES)
-			start_reading(k);
+	while (i < s->n && i < MAX_STACK && !is_module_code(k, s->pc[i]))
+		i++;
+	if (i == s->n || i == MAX_STACK)
 		return;
-	}
+	k->list_ns = l->t_ns + LIST_NS;
+	if (is_list_changed(k, l) && is_due(k, l) && atomic_load(&k->n) < MAX_MODULES)
+		start_reading(k);
 }
 
 static void take_programs(struct us_kernel *k)

@@ -40,7 +40,7 @@ struct us_kernel {
 	struct us_images *images;
 	atomic_int state; /* enum us_kernel_state */
 	unsigned failed;  /* times that no kernel was found */
-	uint64_t next_ns, pause_ns, check_ns;
+	uint64_t next_ns, pause_ns, check_ns, list_ns;
 	struct us_code_map map;
 	unsigned doubts;
 	uint64_t drawn;	  /* us_linux.drawn of the kernel in use */

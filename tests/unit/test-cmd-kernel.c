@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When a kernel that is in use is read again: if a sample is where its modules are, and
+ * their list has changed. */
+#include "unit.h"
+
+#include "cmd/record/kernel.h"
+
+#include <string.h>
+
+#define MS	1000000ULL
+#define TEXT	0xffffffff81000000ULL
+#define LIST	0xffffffff82000000ULL
+#define MODULES 0xffffffffc0000000ULL /* one of a page; the rest is nobody's */
+
+static uint64_t links[2];
+static bool hidden; /* the list: the tables of user mode do not map it */
+static struct us_mem mem;
+static struct us_paging paging;
+static struct us_linux guest;
+static struct us_linux_module module;
+static struct us_linux_module_orc orc;
+static struct us_kernel kernel;
+static struct us_capture capture;
+static struct us_stack stack;
+
+static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
+{
+	(void)ctx;
+	memset(buf, 0, len);
+	for (us_gpa k = 0; k < sizeof(links); k++)
+		if (LIST + k - at < len)
+			((uint8_t *)buf)[LIST + k - at] = ((uint8_t *)links)[k];
+	return !hidden;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	hidden = false;
+	links[0] = MODULES + 0x4000;
+	links[1] = MODULES + 0x4000;
+	mem = (struct us_mem){ .read = read_guest };
+	us_mem_init(&mem);
+	us_paging_init(&paging, &mem);
+	module = (struct us_linux_module){ .start = MODULES, .end = MODULES + 4096 };
+	guest = (struct us_linux){ .modules = { .v = &module,
+						 .n = 1,
+						 .orc = &orc,
+						 .head = LIST } };
+	memcpy(guest.modules.links, links, sizeof(links));
+	memset(&kernel, 0, sizeof(kernel));
+	static struct us_images images;
+	kernel.images = &images;
+	kernel.read[0] = &guest;
+	atomic_store(&kernel.n, 1);
+	atomic_store(&kernel.state, US_KERNEL_IN_USE);
+	kernel.check_ns = UINT64_MAX;
+	kernel.source.mem = &mem;
+	kernel.source.place = (struct us_linux_place){
+		.start = TEXT, .size = 1U << 24, .arch = us_linux_arch(US_ARCH_X86_64)
+	};
+	sem_init(&kernel.wake, 0, 0);
+	capture.regs = (struct us_regs){ .bits = 64, .arch = US_ARCH_X86_64 };
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	sem_destroy(&kernel.wake);
+	return 0;
+}
+
+/* A sample with this caller: is the kernel being read now? */
+static bool is_read(uint64_t t_ns, us_gva caller)
+{
+	const struct us_live_sample l = {
+		.capture = &capture, .stack = &stack, .paging = &paging, .t_ns = t_ns
+	};
+	stack.n = 2;
+	stack.pc[0] = TEXT + 16;
+	stack.pc[1] = caller;
+	us_paging_new_sample(&paging);
+	us_kernel_sample(&kernel, &l);
+	return atomic_load(&kernel.state) == US_KERNEL_READ;
+}
+
+/* Compiled BPF programs and trampolines are where modules are, and in no list. */
+static void code_of_no_module(void **state)
+{
+	(void)state;
+	for (unsigned k = 1; k < 1000; k++)
+		assert_false(is_read(k * 100 * MS, MODULES + 0x2000));
+	assert_int_equal(kernel.pause_ns, 0); /* a new module is noticed at once */
+	links[0] = MODULES + 0x8000;
+	assert_true(is_read(100000 * MS, MODULES + 0x2000));
+}
+
+/* It is where another one was. */
+static void a_module_is_replaced(void **state)
+{
+	(void)state;
+	assert_false(is_read(100 * MS, MODULES + 16));
+	links[0] = MODULES + 0x8000;
+	assert_false(is_read(200 * MS, TEXT + 32)); /* nothing to name there */
+	assert_false(is_read(201 * MS, TEXT + (1U << 25)));
+	assert_true(is_read(300 * MS, MODULES + 16));
+}
+
+static void the_list_cannot_be_read(void **state)
+{
+	(void)state;
+	links[0] = MODULES + 0x8000;
+	hidden = true;
+	assert_false(is_read(100 * MS, MODULES + 0x2000));
+	hidden = false;
+	assert_true(is_read(200 * MS, MODULES + 0x2000));
+}
+
+/* Whatever the guest does with its list, it is read only so many times. */
+static void not_for_ever(void **state)
+{
+	(void)state;
+	for (unsigned n = 2; n <= 8; n++) {
+		kernel.read[n - 1] = &guest;
+		atomic_store(&kernel.n, n);
+		atomic_store(&kernel.state, US_KERNEL_IN_USE);
+		links[0] += 64;
+		assert_int_equal(is_read(n * 10000 * MS, MODULES + 16), n < 8);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(code_of_no_module, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_module_is_replaced, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_list_cannot_be_read, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(not_for_ever, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
