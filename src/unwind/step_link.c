@@ -130,6 +130,30 @@ static bool is_framed(const struct us_walk *w, const struct us_site *site,
 		site->rule[1].base == US_BASE_FP);
 }
 
+/*
+ * An entry may jump to its handler with the address of its way out as the return
+ * address (Linux for riscv64 up to 6.8).  No CALL is before that; but it is a
+ * function's start, and that function returns from an exception whose frame is at the
+ * stack pointer.
+ */
+static bool is_way_out(struct us_walk *w, const struct us_site *site, us_gva pc)
+{
+	struct us_sites *sites = w->u->sites;
+	if ((w->flags & US_PC_USER) || us_site_is_entry(site) ||
+	    pc % w->u->arch->link->align)
+		return false;
+	struct us_site *at = us_sites_find(sites, pc, false, w->site), out = *at;
+	if (us_site_start(at) != pc || at->call != US_CALL_NONE)
+		return false;
+	if (at->source == US_SITE_CFI) /* it keeps the table's rule */
+		us_sites_analyse(sites, &out);
+	else if (at->source == US_SITE_NEW)
+		us_sites_analyse(sites, at);
+	const struct us_site *s = at->source == US_SITE_CFI ? &out : at;
+	return us_site_is_entry(s) && s->rule[1].base == US_BASE_SP &&
+	       s->rule[1].ra == US_RA_SAVED;
+}
+
 /* Apply a rule; true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
@@ -144,15 +168,18 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	us_gva slot = ret->cfa + (us_gva)(int64_t)us_code_slot_offset(rule->ra_at);
 	if (ret->pc == 0 && us_walk_ends_by_zero(w, site, rule, slot))
 		w->end = US_END_ROOT;
-	if (ret->pc == 0 ||
-	    (!us_walk_is_caller(w, site, ret) && !us_walk_is_outermost(ret)))
+	if (ret->pc == 0)
+		return false;
+	bool calls = us_walk_is_caller(w, site, ret) || us_walk_is_outermost(ret);
+	ret->exact = !calls && is_way_out(w, site, ret->pc);
+	if (!calls && !ret->exact)
 		return false;
 	w->n_switch += !is_in_place(w, ret->cfa);
 	set_fp(w, rule, ret);
 	ret->framed = is_framed(w, site, ret);
 	ret->sp = ret->cfa;
 	ret->sp_known = !same_sp;
-	ret->ra_known = ret->exact = ret->narrow = false;
+	ret->ra_known = ret->narrow = false;
 	ret->rule = NULL;
 	ret->flags = w->flags;
 	ret->how = site->guess		      ? US_HOW_GUESS
@@ -388,12 +415,19 @@ static void set_ra(struct us_walk *w, const struct us_code_rule *rule,
 		ret->ra_known = us_walk_read(w, at, &ret->ra);
 }
 
+/* Is this where something returns to?  Then the exception's frame is complete. */
+static bool is_on_way_back(const struct us_walk *w)
+{
+	unsigned n = w->out->n;
+	return w->after_call || (n > 1 && w->out->how[n - 1] != US_HOW_INTERRUPT);
+}
+
 /* A kernel thread begins with a frame that leads nowhere. */
 static bool is_nobodys(struct us_walk *w, const struct us_code_rule *rule,
 		       const struct us_step *s)
 {
 	us_gva sp;
-	return w->after_call && rule->ra == US_RA_SAVED && s->pc == 0 &&
+	return is_on_way_back(w) && rule->ra == US_RA_SAVED && s->pc == 0 &&
 	       frames_sp(w, rule, s->cfa, &sp) && sp == 0;
 }
 
@@ -403,9 +437,9 @@ static bool is_away(struct us_walk *w, const struct us_code_rule *rule,
 		    const struct us_step *s)
 {
 	us_gva sp;
-	return w->after_call && rule->ra == US_RA_SAVED && us_walk_is_upper(w->pc) &&
-	       s->pc && !us_walk_is_upper(s->pc) && frames_sp(w, rule, s->cfa, &sp) &&
-	       sp && !us_walk_is_upper(sp);
+	return is_on_way_back(w) && rule->ra == US_RA_SAVED &&
+	       us_walk_is_upper(w->pc) && s->pc && !us_walk_is_upper(s->pc) &&
+	       frames_sp(w, rule, s->cfa, &sp) && sp && !us_walk_is_upper(sp);
 }
 
 /* The interrupted state (SPSR), according to the exception's frame. */

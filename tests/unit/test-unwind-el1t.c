@@ -120,9 +120,8 @@ static void same_stack(void **state)
 	(void)state;
 	interrupted_task();
 	for (unsigned told = 0; told < 2; told++) {
-		entered = (struct us_entered){ .pc = 0x200c,
-					       .sp = STACK,
-					       .valid = told };
+		entered =
+			(struct us_entered){ .pc = 0x200c, .sp = STACK, .valid = told };
 		put(STACK + 24, EL1H);
 		put(STACK + 32 + 40, 0x100c);
 		put(STACK + 32 + 48 + 40, 0);
@@ -157,8 +156,10 @@ static void frame_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ARM(processor_has_the_stack), ARM(stack_is_not_known),
-		ARM(other_levels),	      ARM(same_stack),
+		ARM(processor_has_the_stack),
+		ARM(stack_is_not_known),
+		ARM(other_levels),
+		ARM(same_stack),
 		ARM(frame_records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

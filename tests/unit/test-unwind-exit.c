@@ -386,6 +386,70 @@ static void riscv_label(void **state)
 	riscv_look(STACK + 64, 0x4022);
 }
 
+/* The same way out as the return address of a handler that the entry jumps to. */
+static void riscv_way_out(us_gva way_out)
+{
+	map.n = 0;
+	riscv_chain(STACK + 64);
+	HALVES(0x4000, 0x1073, 0x1401, 0x7139, 0xe406, 0xec22, 0x1473, 0x1400, 0x24f3,
+	       0x1000, 0x2973, 0x1410, 0xe822, 0xf026, 0xf44a, 0x850a, 0x0001, 0x0001,
+	       0x7482, 0x7922, 0x9073, 0x1004, 0x1073, 0x1419, 0x60a2, 0x6462, 0x6142,
+	       0x0073, 0x1020);
+	/* addi sp, sp, -16; sd ra, 8(sp); nop; ld ra, 8(sp); addi sp, sp, 16; ret */
+	HALVES(0x6000, 0x1141, 0xe406, 0x0001, 0x60a2, 0x0141, 0x8082);
+	if (way_out)
+		symbol(way_out);
+	symbol(0x5000);
+	symbol(0x6000);
+}
+
+static void riscv_handed_way_out(void **state)
+{
+	(void)state;
+	riscv_way_out(0x4022);
+	for (unsigned again = 0; again < 2; again++) {
+		riscv_look(STACK + 64, 0x4022);
+		assert_true(out.flags[1] & US_PC_EXACT);
+	}
+	put(STACK - 8, 0x4022); /* once the handler has stored it */
+	look(0x6004, STACK - 16, 0);
+	assert_int_equal(out.pc[1], 0x4022);
+	assert_int_equal(out.pc[2], 0x3002);
+	assert_int_equal(out.pc[4], 0x1008);
+}
+
+static void no_way_out(us_gva ra)
+{
+	regs.gpr[US_RISCV_RA] = ra;
+	look(0x5000, STACK, 0);
+	assert_int_equal(out.n, 1);
+}
+
+static void riscv_no_way_out(void **state)
+{
+	(void)state;
+	riscv_way_out(0);
+	no_way_out(0x4022); /* no function */
+	riscv_way_out(0x4022);
+	no_way_out(0x4024); /* not its start */
+	no_way_out(0x6000); /* an ordinary one */
+	regs.user = true;
+	no_way_out(0x4022);
+	regs.user = false;
+	/* Its frame is elsewhere: mv sp, a1 */
+	HALVES(0x4022, 0x812e);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	no_way_out(0x4022);
+	riscv_way_out(0x4022);
+	HALVES(0x4034, 0x8082, 0x0001); /* ret, not sret */
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	no_way_out(0x4022);
+	riscv_way_out(0x4022); /* csrw sepc is missing */
+	HALVES(0x402a, 0x0001, 0x0001);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	no_way_out(0x4022);
+}
+
 /* Two ways out behind the label, of which one is on another stack: nobody knows. */
 static void riscv_two_ways(void **state)
 {
@@ -504,6 +568,8 @@ int main(void)
 		ARM(arm_shadow_stack),
 		RISCV(riscv_label),
 		RISCV(riscv_two_ways),
+		RISCV(riscv_handed_way_out),
+		RISCV(riscv_no_way_out),
 		RISCV(riscv_swap),
 		RISCV(riscv_shadow_stack),
 	};
