@@ -280,6 +280,26 @@ static bool is_prologue(struct us_link_flow *f, us_gva pc)
 
 enum outcome { DEAD, RETURNS, LEAVES, SWITCHES };
 
+/* The path has loaded the return address, and given back the stack that it was on: a
+ * jump then replaces a call and a return. */
+static bool is_before_return(const struct us_link_flow *f,
+			     const struct us_link_state *st)
+{
+	struct us_link_value ra = st->reg[f->machine->ra], sp = st->reg[f->machine->sp];
+	bool by_sp = ra.sym == US_LSYM_MEM_SP && sp.sym == US_LSYM_SP && ra.off >= 0 &&
+		     !us_link_state_is_new(st, ra);
+	bool by_fp = ra.sym == US_LSYM_MEM_FP && sp.sym == US_LSYM_FP;
+	return (by_sp || by_fp) && ra.off < sp.off;
+}
+
+static enum outcome jumps_away(const struct us_link_flow *f,
+			       const struct us_link_state *st, struct us_code_rule *ret)
+{
+	if (is_before_return(f, st) && rule_for(f, st, st->reg[f->machine->ra], ret))
+		return RETURNS;
+	return is_switched(f, st) ? SWITCHES : DEAD;
+}
+
 /* Follow one path to its end. */
 static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			 struct us_link_path *p, struct us_code_rule *ret)
@@ -306,7 +326,7 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		if (insn.kind == US_LINK_JUMP_INDIRECT) {
 			jumps = us_link_far_jump(&p->st, &insn, &to);
 			if (!jumps)
-				return is_switched(f, &p->st) ? SWITCHES : DEAD;
+				return jumps_away(f, &p->st, ret);
 		}
 		if (!us_link_flow_step(f, p->pc, &insn, &p->st))
 			return DEAD;

@@ -276,6 +276,66 @@ static void riscv_without_a_link(void **state)
 	assert_int_equal(out.n, 2);
 }
 
+/* Behind a CALL of 0x3000, in a function that leaves by a jump to where a register
+ * says; of its start nothing is to be seen. */
+static void look_before_jump(const uint32_t way_out[3], bool found)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	const uint32_t caller[] = { arm ? ARM_BLR : RV_JALR, arm ? ARM_AWAY : RV_AWAY };
+	const uint32_t call = arm ? 0x940003fe : 0x7f9000ef;
+	const uint32_t ret = arm ? ARM_RET : RV_RET;
+	words(0x1000, caller, 2);
+	words(0x2008, &call, 1);
+	words(0x200c, way_out, 3);
+	words(0x2018, arm ? (uint32_t[]){ ARM_AWAY } : (uint32_t[]){ RV_AWAY }, 1);
+	words(0x3000, &ret, 1);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK, 0x1234567);
+	put(STACK + (arm ? 8 : 24), 0x1004);
+	look_with_link(0x3000, STACK, 0x200c);
+	assert_int_equal(out.pc[1], 0x200c);
+	assert_int_equal(out.n, found ? 3 : 2);
+	assert_int_not_equal(out.end, US_END_ROOT);
+	if (found)
+		assert_int_equal(out.pc[2], 0x1004);
+}
+
+/* Such a jump returns if all that is needed for it has been restored. */
+static void riscv_leaves_by_pointer(void **state)
+{
+	(void)state;
+	enum { LOAD = 0x01813083 /* ld ra, 24(sp) */, SP_32 = 0x02010113 };
+	enum { SP_16 = 0x01010113, LOAD_SP = 0x00053103 /* ld sp, 0(a0) */ };
+	static const struct {
+		uint32_t code[3];
+		bool found;
+	} cases[] = {
+		{ { NOP_RV, LOAD, SP_32 }, true },
+		{ { LOAD, SP_16, SP_16 }, true },
+		{ { NOP_RV, NOP_RV, SP_32 }, false }, /* a jump table */
+		{ { NOP_RV, LOAD, NOP_RV }, false },
+		{ { NOP_RV, LOAD, SP_16 }, false },	/* its place is still in use */
+		{ { RV_SAVE, LOAD, SP_32 }, false },	/* no return address */
+		{ { LOAD, SP_32, LOAD_SP }, false },	/* another thread */
+		{ { LOAD, SP_32, 0x000780e7 }, false }, /* jalr a5 */
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		look_before_jump(cases[i].code, cases[i].found);
+}
+
+static void arm_leaves_by_pointer(void **state)
+{
+	(void)state;
+	enum { LDP = 0xa8c27bfd /* x29, x30, [sp], #32 */ };
+	const uint32_t tail[] = { NOP_ARM, LDP, NOP_ARM };
+	const uint32_t jumps[] = { NOP_ARM, NOP_ARM, 0x910083ff /* add sp, sp, #32 */ };
+	const uint32_t frame[] = { NOP_ARM, 0xa9407bfd /* ldp x29, x30, [sp] */,
+				   NOP_ARM };
+	look_before_jump(tail, true);
+	look_before_jump(jumps, false);
+	look_before_jump(frame, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +352,8 @@ int main(void)
 		RISCV(by_link),
 		ARM(by_link),
 		RISCV(riscv_without_a_link),
+		RISCV(riscv_leaves_by_pointer),
+		ARM(arm_leaves_by_pointer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
