@@ -50,6 +50,16 @@ class Boot(Profiles, FirstFunctions):
         check(all(w < b <= x for w, b, x in zip(writer, byte, line)),
               f"{writer} {byte} {line}")
 
+    def serial_beside_others(self):
+        """Options that leave the standard output free do not say where the port is."""
+        for options in ("-monitor", "none"), ("-chardev", "null,id=x", "-mon", "chardev=x"):
+            at, _ = self.moments("--until", "serial:TREE", vm=options)
+            check("first serial byte" in at, f"{options}: {at}")
+        at, _ = self.moments("--until", "serial:TREE", vm=("-serial", "mon:stdio"))
+        check("first serial byte" in at, f"{at}")
+        self.complaint("serial:TREE was not reached", "--until", "serial:TREE", "-t", "3",
+                       vm=("-monitor", "stdio"))
+
     def same_by_clock(self):
         at, _ = self.moments("-n", "2", "--until", "kmain", vm=CLOCK)
         check(at["kmain"]["instructions"]["low"] == at["kmain"]["instructions"]["high"],
@@ -353,6 +363,8 @@ class Boot(Profiles, FirstFunctions):
         point("points come in their order", self.in_order)
         point("a byte comes behind the function that writes it",
               self.serial_after_writer)
+        point("the serial port is connected beside other devices",
+              self.serial_beside_others)
         point("the same instruction each time, and in a trace", self.same_by_clock)
         point("what watching costs is told", self.cost)
         point("a first function is found by itself", self.usual_names)

@@ -45,12 +45,33 @@ bool us_boot_variant_has(char *const *argv, const char *const *options)
 	return false;
 }
 
+/* Does an option's value have this part, as in mon:stdio or stdio,id=x? */
+static bool has_part(char *const *argv, const char *part)
+{
+	static const char between[] = ",:=";
+	for (; *argv; argv++)
+		for (const char *at = *argv; *at; at += strspn(at, between)) {
+			size_t n = strcspn(at, between);
+			if (n == strlen(part) && !memcmp(at, part, n))
+				return true;
+			at += n;
+		}
+	return false;
+}
+
+/* Does the command say where the serial port is, or use the standard output for
+ * something else? */
+static bool is_decided(char *const *argv)
+{
+	static const char *const decided[] = { "serial", "nographic", "nodefaults",
+					       NULL };
+	return us_boot_variant_has(argv, decided) || has_part(argv, "stdio") ||
+	       has_part(argv, "isa-serial");
+}
+
 /* QEMU shows the serial port in a window unless an option says otherwise. */
 static int make_plain(struct us_boot_variant *v, struct us_err *e)
 {
-	static const char *const decided[] = { "serial",  "nographic", "nodefaults",
-					       "monitor", "mon",       "chardev",
-					       NULL };
 	static const char *const leaves[] = { "daemonize", NULL };
 	char *const *argv = v->asked.argv;
 	size_t n = 0;
@@ -68,7 +89,7 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 			v->vmm);
 	if (strcmp(v->vmm, "qemu") != 0)
 		return 0;
-	if (!us_boot_variant_has(argv, decided)) {
+	if (!is_decided(argv)) {
 		v->plain[n++] = (char *)(uintptr_t) "-serial";
 		v->plain[n++] = (char *)(uintptr_t) "stdio";
 	}
