@@ -19,7 +19,7 @@ import time
 from boot_first import FirstFunctions
 from boot_profile import Profiles
 from boots import CLOCK, NS_OF_INSN, PC, VIRT
-from harness import Skip, check, note, patience
+from harness import check, note, patience
 
 
 class Boot(Profiles, FirstFunctions):
@@ -257,10 +257,8 @@ class Boot(Profiles, FirstFunctions):
 
     def another_processor(self):
         elf = self.elf("counted-aarch64.elf", "tests/guests/ports")
-        program = "qemu-system-aarch64"
-        if self.args.qemu or not shutil.which(program):
-            raise Skip(f"{program} is not there")
-        at, told = self.moments("--until", "kmain", elf=elf, program=program,
+        at, told = self.moments("--until", "kmain", elf=elf,
+                                program=self.emulator("qemu-system-aarch64"),
                                 pc=(*VIRT, "-cpu", "max"))
         names = [p["name"] for p in told["points"]]
         check(names.index("kernel entry") < names.index("kmain"), f"{names}")
@@ -291,6 +289,17 @@ class Boot(Profiles, FirstFunctions):
         check("vCPU 0: " in done.stderr and "thread_entry+0x" in done.stderr, done.stderr)
         check(works(done), done.stderr)
         check("the guest started" not in done.stderr, done.stderr)
+
+    def never_reached_elsewhere(self):
+        """Of these the monitor does not show enough, but QEMU opens a stub when asked."""
+        for processor, cpu in ("aarch64", ("-cpu", "max")), ("riscv64", ()):
+            for by in "plugin", "breakpoints":
+                done = self.given_up(
+                    lambda done: "total" in done.stderr, "--by", by,
+                    elf=self.elf(f"demo-{processor}.elf", "tests/guests/ports"),
+                    program=self.emulator(f"qemu-system-{processor}"), pc=(*VIRT, *cpu))
+                check("vCPU 0: " in done.stderr and "thread_entry+0x" in done.stderr,
+                      done.stderr)
 
     def resets_itself(self):
         """As often as the guest says that it does; SeaBIOS resets the machine once more each
@@ -395,6 +404,8 @@ class Boot(Profiles, FirstFunctions):
         point("mistakes are told", self.mistakes)
         point("a VMM that does not start says why", self.vmm_fails)
         point("a point that is never reached", self.never_reached)
+        more("a point of another processor that is never reached",
+             self.never_reached_elsewhere)
         point("a guest that resets itself", self.resets_itself)
         point("a VMM that goes to the background", self.goes_away)
         point("QEMU ends with uniscope, however that ends", self.killed)

@@ -2,6 +2,7 @@
 """A boot by uniscope boot, and what it tells: for boot.py and its parts."""
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -42,10 +43,11 @@ class Boots:
             note(f"run {k + 1}: {[t // 1000 for t in times]} us")
             check(times == sorted(times), f"{times}")
 
-    def given_up(self, got_there, *options):
+    def given_up(self, got_there, *options, **more):
         """A boot that comes to no end; for longer, where a busy host has not got there."""
         for seconds in (2, 8, 30):
-            done = self.boot(*options, "--until", "serial:NEVER", "-t", str(seconds), good=(1,))
+            done = self.boot(*options, "--until", "serial:NEVER", "-t", str(seconds), good=(1,),
+                             **more)
             check(f"serial:NEVER was not reached in {seconds} s" in done.stderr, done.stderr)
             if got_there(done):
                 break
@@ -54,6 +56,12 @@ class Boots:
     def complaint(self, text, *options, code=1, **more):
         done = self.boot(*options, good=(code,), **more)
         check(text in " ".join(done.stderr.split()), done.stderr)
+
+    def emulator(self, program):
+        """One for another processor."""
+        if self.args.qemu or not shutil.which(program):
+            raise Skip(f"{program} is not there")
+        return program
 
     def disk(self):
         path = self.us.data("disk")
