@@ -145,6 +145,27 @@ void us_track_link_settle(struct us_tracker *t, const struct us_track_function *
 
 /* ---- When an address shows the stack ---- */
 
+/* The most frames to pass over that have no address, as those of code without names: a
+ * frame below them may tell more. */
+#define MOST_UNKNOWN 8
+
+/* How many of the first n frames have not ended, if all below this address have, with
+ * what they called? */
+static uint32_t frames_from(const struct us_track_stack *s, uint32_t n, uint64_t below)
+{
+	uint32_t left = n;
+	unsigned unknown = 0;
+	while (n-- > 0) {
+		const struct us_track_frame *x = &s->frame[n];
+		if (x->sp >= below || (!x->sp && (x->kind == US_TRACK_INTERRUPT ||
+						  ++unknown > MOST_UNKNOWN)))
+			break;
+		if (x->sp)
+			left = n;
+	}
+	return left;
+}
+
 /* The vCPU came back to a stack: how many of its first n frames have not ended?  Ended
  * are the call with which the vCPU left the stack, all frames below an address, and
  * what the function `in` has called (NULL: not known). */
@@ -154,8 +175,7 @@ static uint32_t frames_left(const struct us_tracker *t, uint32_t n,
 	const struct us_track_frame *x = t->stack->frame;
 	if (t->left && t->left != in && n && x[n - 1].function == t->left)
 		n--;
-	while (n && x[n - 1].sp && x[n - 1].sp < below)
-		n--;
+	n = frames_from(t->stack, n, below);
 	if (!in || in == &us_track_unnamed)
 		return n;
 	for (uint32_t i = n; i-- > 0 && x[i].kind != US_TRACK_INTERRUPT;)
@@ -375,9 +395,9 @@ void us_track_link_call(struct us_tracker *t, const struct us_track_site *s)
 /* Frames lie below those of their callers. */
 static inline bool is_in_order(const struct us_track_stack *s, uint64_t sp)
 {
-	const struct us_track_frame *x = last(s);
-	const struct us_track_frame *caller = x > s->frame ? x - 1 : NULL;
-	return !caller || !caller->sp || sp < caller->sp;
+	uint32_t n = us_track_n(s);
+	return n < 2 || sp < s->frame[n - 2].sp ||
+	       frames_from(s, n - 1, sp + 1) == n - 1;
 }
 
 static void save(struct us_tracker *t, struct us_track_frame *x, uint64_t sp)
@@ -407,9 +427,8 @@ static void end_callers(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
 	const struct us_track_frame x = *last(s);
-	us_track_drop_to(t, us_track_n(s) - 1);
-	while (us_track_n(s) && last(s)->sp && last(s)->sp <= sp)
-		us_track_drop_to(t, us_track_n(s) - 1);
+	uint32_t n = us_track_n(s);
+	us_track_drop_to(t, frames_from(s, n ? n - 1 : 0, sp + 1));
 	const struct us_track_frame *caller = top(t);
 	if (us_track_push(t, caller ? caller->node : 0, x.function, sp,
 			  (enum us_track_kind)x.kind))

@@ -373,6 +373,40 @@ static void firmware(void **state)
 	expect_path(m, "1000");
 }
 
+/* A kernel leaves for a program without names; there a trap leads, by code without
+ * names, to the top of the kernel's stack again. */
+static void a_kernel_below_a_program(void **state)
+{
+	struct machine *m = *state;
+	struct us_track_site jump_by_return = site(m, -1, -1);
+	jump_by_return.alternate = true;
+	begin(m);
+	call(m, MAIN, F);
+	for (int i = 0; i < 3; i++) {
+		enter(m, F, 2);
+		saved(m, F, 0x7fe8);
+		expect_path(m, "1000;2000");
+		call(m, F, G);
+		enter(m, G, 3);
+		saved(m, G, 0x7fc8);
+		call(m, G, -1);
+		m->insns += 4;
+		loaded_elsewhere(m, -1, 0x3028);
+		switch_stack(m, -1);
+		eret(m, -1);
+		ret(m, -1);
+		m->insns += 2;
+		call(m, -1, -1);
+		trap(m, -1);
+		m->insns += 5;
+		switch_stack(m, -1);
+		us_track_link_return(&m->t, &jump_by_return);
+	}
+	us_track_settle(&m->t);
+	expect_function(m, 0x2000, 3, 6);
+	expect_function(m, 0x3000, 3, 9);
+}
+
 /* No interrupt was seen yet, and the first comes where anything may be entered. */
 static void unknown_tick(struct machine *m)
 {
@@ -507,6 +541,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_call_behind_a_jump_is_one, start,
 						stop),
 		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
+		cmocka_unit_test_setup_teardown(a_kernel_below_a_program, start, stop),
 		cmocka_unit_test_setup_teardown(firmware, start, stop),
 		cmocka_unit_test_setup_teardown(the_first_interrupt, start, stop),
 		cmocka_unit_test_setup_teardown(the_first_interrupt_behind_a_jump,
