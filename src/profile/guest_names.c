@@ -54,8 +54,8 @@ int us_guest_names_add(struct us_guest_names *g, const struct us_named *n)
 	struct us_guest_name *slot = us_vec_push(g);
 	if (!slot)
 		return -ENOMEM;
-	*slot = (struct us_guest_name){ n->start, n->size, strdup(n->name), module,
-					g->number++ };
+	*slot = (struct us_guest_name){ n->start, n->size,     strdup(n->name),
+					module,	  g->number++, 0 };
 	if (slot->name)
 		return 0;
 	g->n--;
@@ -99,6 +99,7 @@ bool us_guest_names_find(void *ctx, us_gva pc, struct us_symbol_name *ret)
 	if (!next || pc - g->v[next - 1].start >= g->v[next - 1].size)
 		return false;
 	const struct us_guest_name *n = &g->v[next - 1];
-	*ret = (struct us_symbol_name){ n->start, n->name, g->modules.v[n->module] };
+	*ret = (struct us_symbol_name){ n->start, n->name, g->modules.v[n->module],
+					n->namesake };
 	return true;
 }

@@ -12,6 +12,7 @@ struct us_guest_names {
 		uint64_t size;
 		char *name;
 		size_t module, number;
+		uint32_t namesake; /* guest_builds.h sets it */
 	} * v;
 	size_t n, cap;
 	size_t number; /* of the next one */

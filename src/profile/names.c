@@ -25,19 +25,27 @@ static bool same_place(const struct us_profile_func *a, const struct us_profile_
 }
 
 /* A function that is inlined in one place and called in another is one function.  The
- * line that it begins at distinguishes namesakes; without lines, its address does.
- * Instances of one generic with the same name are one function. */
+ * line that it begins at distinguishes namesakes; without lines, its number in its
+ * image or in the guest's tables does, as its address differs between processes and
+ * boots. Instances of one generic with the same name are one function. */
 static bool same_func(const struct us_profile_func *a, const struct us_profile_func *b)
 {
 	return a->known == b->known && !strcmp(a->base, b->base) &&
 	       same_text(a->module, b->module) && a->line == b->line &&
-	       (a->line ? same_place(a, b) : a->start == b->start);
+	       same_place(a, b) &&
+	       (a->line || (a->namesake == b->namesake && same_text(a->raw, b->raw)));
+}
+
+static uint64_t hash_text(const char *text)
+{
+	return us_hash_bytes(text, strlen(text));
 }
 
 static uint64_t hash_func(const struct us_profile_func *f)
 {
-	return us_hash_bytes(f->base, strlen(f->base)) ^
-	       (f->line ? f->line : f->start * 0x9e3779b97f4a7c15);
+	uint64_t which = f->line ? f->line : f->namesake * 0x9e3779b97f4a7c15;
+	return hash_text(f->base) + (f->module ? 3 * hash_text(f->module) : 0) +
+	       us_hash_mix(which);
 }
 
 static bool grow_slots(struct us_profile *p)
@@ -116,9 +124,9 @@ static bool push_frame(struct us_profile *p, uint32_t func, uint32_t line,
 	return true;
 }
 
-static bool push_known(struct us_profile *p, const struct us_frame *f)
+static struct us_profile_func func_of(const struct us_frame *f)
 {
-	struct us_profile_func func = {
+	return (struct us_profile_func){
 		.name = f->func,
 		.base = f->func,
 		.raw = f->raw,
@@ -130,9 +138,29 @@ static bool push_known(struct us_profile *p, const struct us_frame *f)
 		.module = f->module,
 		.start = f->inlined ? 0 : f->start,
 		.line = f->decl_line,
+		.namesake = f->inlined ? 0 : f->namesake,
 		.inlined = f->inlined,
 		.known = true,
 	};
+}
+
+const struct us_profile_func *us_profile_func_of(const struct us_profile *p,
+						 const struct us_frame *frame)
+{
+	const struct us_profile_func f = func_of(frame);
+	for (size_t i = 0; i < p->funcs.n; i++) {
+		struct us_profile_func have = p->funcs.v[i];
+		if (!f.line) /* that was replaced by the hottest one */
+			have.line = 0;
+		if (!have.inlined && same_func(&have, &f))
+			return &p->funcs.v[i];
+	}
+	return NULL;
+}
+
+static bool push_known(struct us_profile *p, const struct us_frame *f)
+{
+	struct us_profile_func func = func_of(f);
 	return push_frame(p, intern(p, &func), f->line, f->file);
 }
 
@@ -242,6 +270,7 @@ static bool push_host(struct us_profile *p, us_hva pc)
 		.raw = n.func,
 		.module = n.module,
 		.start = n.start,
+		.namesake = n.namesake + 1,
 		.known = true,
 	};
 	return push_frame(p, intern(p, &func), 0, NULL);

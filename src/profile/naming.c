@@ -3,6 +3,7 @@
 #include "profile/naming.h"
 
 #include "base/vec.h"
+#include "profile/guest_builds.h"
 #include "profile/profile_priv.h"
 
 #include <errno.h>
@@ -159,6 +160,8 @@ void us_naming_settle(struct us_naming *n)
 	for (size_t i = 0; i < n->guest.n; i++)
 		us_guest_names_sort(&n->guest.v[i]);
 	us_guest_names_sort(&n->host);
+	us_guest_builds_number(n->guest.v, n->guest.n);
+	us_guest_builds_number(&n->host, 1);
 	us_symbols_set_namer(n->symbols, &(struct us_symbol_namer){ find, n });
 	n->settled = true;
 }

@@ -168,10 +168,11 @@ struct us_profile_func {
 	const char *path;      /* file as us_profile_path() shows it */
 	const char *decl_file; /* file that declares it; NULL: unknown */
 	const char *module;    /* NULL: unknown */
-	us_gva start;	       /* 0: unknown, or several (inlined) */
-	uint32_t line;	       /* its first line, else its hottest; 0: unknown */
-	bool inlined;	       /* wherever it was seen */
-	bool known;	       /* false: name is an address range or a US_FRAME_... */
+	us_gva start;  /* where it was seen first; 0: unknown, or several (inlined) */
+	uint32_t line; /* its first line, else its hottest; 0: unknown */
+	uint32_t namesake; /* as in us_frame */
+	bool inlined;	   /* wherever it was seen */
+	bool known;	   /* false: name is an address range or a US_FRAME_... */
 	/* Whether it was seen in ring 0, in ring 3, on the host. */
 	bool kernel, user, host;
 	uint64_t self, total; /* weights; total counts recursion once per stack */
@@ -374,6 +375,10 @@ struct us_profile_pc {
  * 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
 				 size_t *ret_n);
+/* The function of a frame that us_symbols_lookup() found; NULL: it was not sampled, or
+ * only where it is inlined. */
+const struct us_profile_func *us_profile_func_of(const struct us_profile *p,
+						 const struct us_frame *frame);
 /* Was the program counter in this function, of this image? */
 bool us_profile_pc_in(const struct us_profile *p, const struct us_profile_pc *pc,
 		      const struct us_function *f);

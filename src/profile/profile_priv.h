@@ -13,6 +13,7 @@
  * views.c          which images hold when, and in which address space
  * names.c          addresses to functions
  * namesakes.c      functions of the same name told apart
+ * guest_builds.c   functions that recordings name, of several boots
  * naming.c         names that several profiles share
  * paths.c          source paths as they are shown
  * idle.c           idle, by the stack

@@ -52,13 +52,10 @@ static bool same_text(const char *a, const char *b)
 static const struct us_profile_func *sampled(const struct us_profile *p,
 					     const struct us_function *f)
 {
-	size_t n;
-	const struct us_profile_func *v = us_profile_funcs(p, &n);
-	for (size_t i = 0; i < n; i++)
-		if (v[i].known && !v[i].inlined && v[i].start == f->start &&
-		    same_text(v[i].module, f->module))
-			return &v[i];
-	return NULL;
+	struct us_frame frame[MAX_INLINED];
+	size_t n = us_symbols_lookup_in(us_profile_symbols(p), f, f->start, frame,
+					MAX_INLINED);
+	return n && frame[n - 1].func ? us_profile_func_of(p, &frame[n - 1]) : NULL;
 }
 
 /* How wide the code was that ran there; 0: not known. */

@@ -9,6 +9,7 @@
 #include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
 #include "symbol/name_cache.h"
+#include "symbol/namesakes.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -22,6 +23,8 @@ struct module {
 	const char *name;
 	struct us_dwarf *dwarf; /* NULL: none, or not tried yet */
 	bool tried;
+	uint32_t *namesake; /* by symbol; NULL: not counted yet, or no memory */
+	bool numbered;
 };
 
 struct place {
@@ -70,6 +73,7 @@ int us_symbols_new(struct us_symbols **ret, struct us_err *e)
 static void close_module(struct module *m)
 {
 	us_dwarf_close(m->dwarf);
+	free(m->namesake);
 	us_elf_image_close(m->image);
 }
 
@@ -222,6 +226,17 @@ static struct us_dwarf *dwarf_of(struct module *m)
 	return m->dwarf;
 }
 
+/* Without memory each is the only one of its number. */
+static uint32_t namesake_of(struct module *m, const struct us_elf_symbol *sym)
+{
+	size_t n;
+	const struct us_elf_symbol *v = us_elf_image_symbols(m->image, &n);
+	if (!m->numbered)
+		m->namesake = us_number_namesakes(v, n);
+	m->numbered = true;
+	return 1 + (m->namesake ? m->namesake[sym - v] : (uint32_t)(sym - v));
+}
+
 /* Objects that were linked without a source's name have that of a file which the
  * compiler made for the linker, or of a part of a crate. */
 static bool is_source(const char *file)
@@ -244,6 +259,7 @@ static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 	if (!outer->decl_file && sym->file && is_source(sym->file))
 		outer->decl_file = sym->file;
 	outer->start = sym->addr;
+	outer->namesake = namesake_of(m, sym);
 	/* Only for the start: the code at the address may come from another file. */
 	if (!outer->decl_line && outer->file &&
 	    us_dwarf_line(m->dwarf, sym->addr, &file, &line) && file) {
@@ -354,7 +370,8 @@ static size_t ask_namer(struct us_symbols *s, us_gva pc, struct us_frame *ret)
 		return 0;
 	*ret = (struct us_frame){ .func = n.func,
 				  .module = n.module,
-				  .start = n.start };
+				  .start = n.start,
+				  .namesake = n.namesake + 1 };
 	show_names(s, ret, 1, NULL);
 	return 1;
 }

@@ -21,7 +21,10 @@ struct us_frame {
 	const char *decl_file; /* the file where the function begins; NULL: unknown.  Of
 				  a local symbol without DWARF: its source file */
 	uint32_t decl_line;    /* in that file; 0: unknown */
-	bool inlined;	       /* into the frame that follows */
+	/* 1, 2, ...: which of the functions named raw it is, in the order of the image,
+	 * wherever that is in memory; 0: it is inlined, or has no symbol. */
+	uint32_t namesake;
+	bool inlined; /* into the frame that follows */
 };
 
 struct us_symbols;
@@ -88,6 +91,7 @@ struct us_symbol_name {
 	us_gva start;	  /* of the function */
 	const char *func; /* lives as long as the namer, like module */
 	const char *module;
+	uint32_t namesake; /* which of the functions of that name, from 0 */
 };
 struct us_symbol_namer {
 	/* The function that covers pc; false: none is known. */

@@ -149,6 +149,19 @@ static void each_is_named_by_its_own(void **state)
 	us_profile_free(p);
 }
 
+/* Its kernel is at another address after each boot. */
+static void one_function_of_several_boots(void **state)
+{
+	(void)state;
+	struct given boot[] = { two[0], two[0], two[0] };
+	boot[1].pc += 0x1a00000;
+	boot[2].pc += 0x2c00000;
+	struct us_profile *p = profile_of(boot, 3, NULL);
+	assert_false(us_profile_one_layout(p));
+	assert_int_equal(func_named(p, "serve")->total, 150);
+	us_profile_free(p);
+}
+
 static void the_same_guest_adds_up(void **state)
 {
 	(void)state;
@@ -369,6 +382,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_is_named_by_its_own),
+		cmocka_unit_test(one_function_of_several_boots),
 		cmocka_unit_test(the_same_guest_adds_up),
 		cmocka_unit_test(groups_add_up),
 		cmocka_unit_test(filters_leave_what_they_say),

@@ -21,6 +21,9 @@
 #define ROOT	0x10000
 #define PROGRAM 0x401010
 #define LIBRARY 0x7f0000001100 /* 0x1100 of its file */
+/* Between the page tables of two processes, and their libraries. */
+#define NEXT_ROOT    0x10000
+#define NEXT_LIBRARY 0x12345000
 
 struct given {
 	struct us_mapping mapping[4];
@@ -31,6 +34,8 @@ struct given {
 	size_t n_name;
 	us_gpa root; /* of all samples: one each 10 ms, for 10 s */
 	us_gva pc;
+	us_gva pc_of_odd;     /* what processes 1, 3, ... do; 0: the same */
+	unsigned processes;   /* that take turns; 0: one */
 	const char *root_dir; /* --root */
 };
 
@@ -56,7 +61,9 @@ static void write_samples(struct us_writer *w, const struct given *g)
 				       .weight = 1,
 				       .end = US_END_ROOT,
 				       .state = US_VCPU_GUEST };
-		const us_gva pc[] = { g->pc, g->root };
+		unsigned k = g->processes ? ms / 10 % g->processes : 0;
+		us_gva at = k % 2 && g->pc_of_odd ? g->pc_of_odd : g->pc;
+		const us_gva pc[] = { at + k * NEXT_LIBRARY, g->root + k * NEXT_ROOT };
 		const uint8_t flags[] = { US_PC_USER | US_PC_EXACT, US_PC_SPACE };
 		assert_int_equal(us_writer_sample(w, &s, pc, flags, 2, NULL), 0);
 	}
@@ -165,6 +172,34 @@ static void names_are_the_recordings(void **state)
 	/* Without a bias nobody knows where in the file it is. */
 	g.mapping[0].has_bias = false;
 	expect(&g, "/bin/sh:? 1000");
+}
+
+/* Each process has the library at another address. */
+static void one_function_of_several_processes(void **state)
+{
+	(void)state;
+	struct given g = { .name = { { 2, 0x1100, 16, "qsort" },
+				     { 2, 0x1110, 16, "init" },
+				     { 2, 0x1120, 16, "init" } },
+			   .n_mapping = 4,
+			   .n_name = 3,
+			   .root = ROOT,
+			   .pc = LIBRARY,
+			   .processes = 4 };
+	for (unsigned k = 0; k < 4; k++) {
+		g.mapping[k] = library;
+		g.mapping[k].pid += k;
+		g.mapping[k].root += k * NEXT_ROOT;
+		g.mapping[k].start += k * NEXT_LIBRARY;
+		g.mapping[k].end += k * NEXT_LIBRARY;
+		g.mapping[k].bias += k * NEXT_LIBRARY;
+	}
+	expect(&g, "/lib/\033[1mc.so:qsort 1000");
+	/* Those with one name are still two. */
+	g.pc = LIBRARY + 0x10;
+	g.pc_of_odd = LIBRARY + 0x20;
+	expect(&g, "/lib/\033[1mc.so:init (0x7f0000001110) 500, "
+		   "/lib/\033[1mc.so:init (0x7f0012346120) 500");
 }
 
 static void times_count(void **state)
@@ -402,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_modules),
 		cmocka_unit_test(names_are_the_recordings),
+		cmocka_unit_test(one_function_of_several_processes),
 		cmocka_unit_test(times_count),
 		cmocka_unit_test(files_of_one_path),
 		cmocka_unit_test(code_without_a_file),

@@ -15,7 +15,7 @@ bool us_kernel_name(void *ctx, us_gva pc, struct us_symbol_name *ret)
 	struct us_linux_name n;
 	if (!tables || !us_linux_find(tables, pc, &n) || !n.name)
 		return false;
-	*ret = (struct us_symbol_name){ n.start, n.name, n.module };
+	*ret = (struct us_symbol_name){ n.start, n.name, n.module, 0 };
 	return true;
 }
 
