@@ -211,6 +211,7 @@ struct us_profile {
 			size_t recording, number;
 		} * v;
 		size_t n, cap; /* sorted once all were read */
+		bool full;     /* there were more */
 	} mappings;
 	struct us_profile_program_names {
 		struct us_profile_program_name {
@@ -218,6 +219,7 @@ struct us_profile {
 			size_t recording;
 		} * v;
 		size_t n, cap;
+		bool full;
 	} program_names, image_names; /* of modules, by their numbers */
 
 	/* profile/views.c */
@@ -227,6 +229,7 @@ struct us_profile {
 		uint64_t *v;
 		size_t n, cap;
 	} cuts; /* sorted times at which images change; epoch k begins at cut k - 1 */
+	bool cuts_full;
 	bool has_spaces; /* some images are in only one address space */
 	/* (epoch, or phase and its flag, node) to the node's twin. */
 	struct us_pair_map epoch_nodes;

@@ -40,8 +40,10 @@ int us_profile_add_program_file(struct us_profile *p, const struct us_program_fi
 
 int us_profile_add_mapping(struct us_profile *p, const struct us_mapping *m)
 {
-	if (p->mappings.n == MOST_MAPPINGS)
+	if (p->mappings.n == MOST_MAPPINGS) {
+		p->mappings.full = true;
 		return 0;
+	}
 	struct us_profile_mapping *to = us_vec_push(&p->mappings);
 	if (!to)
 		return -ENOMEM;
@@ -54,8 +56,10 @@ int us_profile_add_mapping(struct us_profile *p, const struct us_mapping *m)
 static int add_name(const struct us_profile *p, struct us_profile_program_names *to,
 		    const struct us_program_name *n)
 {
-	if (to->n == MOST_NAMES)
+	if (to->n == MOST_NAMES) {
+		to->full = true;
 		return 0;
+	}
 	char *name = strdup(n->name);
 	struct us_profile_program_name *slot = name ? us_vec_push(to) : NULL;
 	if (!slot) {

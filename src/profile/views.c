@@ -2,6 +2,7 @@
 /* profile/views.c: which images apply to an address, by time and address space. */
 #include "profile/profile_priv.h"
 
+#include "base/cleanup.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CUTS 4096 /* a recorder keeps 64 */
+/* Far more than the times of all that a recorder keeps of one guest's programs. */
+#define MAX_CUTS (1U << 18)
 
 static int by_time(const void *a, const void *b)
 {
@@ -17,112 +19,124 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int add_cut(struct us_profile *p, uint64_t t_ns)
+/* Most mappings share their times with others, and processes with their mappings. */
+static int add_cut(struct us_profile *p, struct us_pair_map *known, uint64_t t_ns)
 {
-	if (!t_ns || p->cuts.n == MAX_CUTS)
+	uint32_t *slot = t_ns ? us_pair_map_at(known, t_ns, 0) : NULL;
+	if (!t_ns || (slot && *slot))
 		return 0;
-	uint64_t *cut = us_vec_push(&p->cuts);
+	if (p->cuts.n == MAX_CUTS) {
+		p->cuts_full = true;
+		return 0;
+	}
+	uint64_t *cut = slot ? us_vec_push(&p->cuts) : NULL;
 	if (!cut)
 		return -ENOMEM;
+	*slot = 1;
 	*cut = t_ns;
 	return 0;
 }
 
-/* Most mappings share their times. */
-static int cut_once(struct us_profile *p, struct us_pair_map *known, uint64_t t_ns)
+static int add_cuts(struct us_profile *p, struct us_pair_map *known, uint64_t from_ns,
+		    uint64_t until_ns)
 {
-	uint32_t *slot = us_pair_map_at(known, t_ns, 0);
-	if (!slot)
-		return -ENOMEM;
-	if (*slot)
-		return 0;
-	*slot = 1;
-	return add_cut(p, t_ns);
+	int rc = add_cut(p, known, from_ns);
+	return rc ? rc : add_cut(p, known, until_ns);
 }
 
-/* A mapping whose times cannot be kept is made unusable. */
-static int cut_by_mappings(struct us_profile *p)
+static int cut_by_images(struct us_profile *p, struct us_pair_map *known)
 {
-	struct us_pair_map known = { 0 };
 	int rc = 0;
-	us_profile_sort_mappings(p);
-	for (size_t i = 0; i < p->mappings.n && !rc; i++) {
-		struct us_mapping *m = &p->mappings.v[i].m;
-		if (p->cuts.n + 2 > MAX_CUTS && (m->from_ns || m->until_ns))
-			m->until_ns = m->from_ns ? m->from_ns : 1;
-		else if (cut_once(p, &known, m->from_ns) ||
-			 cut_once(p, &known, m->until_ns))
-			rc = -ENOMEM;
-	}
-	us_pair_map_fini(&known);
-	return rc;
-}
-
-/* For each epoch, find the first since which the kernel has the same images; of[0 .. n)
- * are the times at which these change. */
-static int find_epochs_of_kernel(struct us_profile *p, const uint64_t *of, size_t n)
-{
-	p->epoch_of_kernel = calloc(p->cuts.n + 1, sizeof(*p->epoch_of_kernel));
-	if (!p->epoch_of_kernel)
-		return -ENOMEM;
-	for (uint32_t epoch = 1; epoch <= p->cuts.n; epoch++) {
-		bool changes = false;
-		for (size_t k = 0; k < n; k++)
-			changes |= of[k] == p->cuts.v[epoch - 1];
-		p->epoch_of_kernel[epoch] = changes ? epoch
-						    : p->epoch_of_kernel[epoch - 1];
-	}
-	return 0;
-}
-
-int us_profile_cut_time(struct us_profile *p)
-{
-	for (unsigned i = 1; i < p->n_layout; i++)
-		if (add_cut(p, us_profile_layout_time(p, i, 0)))
-			return -ENOMEM;
-	for (unsigned i = 0; i < p->kernels.n; i++)
-		if (add_cut(p, p->kernels.from_ns[i]) ||
-		    add_cut(p, p->kernels.until_ns[i]))
-			return -ENOMEM;
-	for (size_t i = 0; i < p->modules.n; i++) {
+	for (unsigned i = 1; i < p->n_layout && !rc; i++)
+		rc = add_cut(p, known, us_profile_layout_time(p, i, 0));
+	for (unsigned i = 0; i < p->kernels.n && !rc; i++)
+		rc = add_cuts(p, known, p->kernels.from_ns[i], p->kernels.until_ns[i]);
+	for (size_t i = 0; i < p->modules.n && !rc; i++) {
 		const struct us_module *m = &p->modules.v[i].m;
 		uint64_t from, until;
 		if (m->match == US_MATCH_NO)
 			continue;
 		p->has_spaces |= m->root != 0 || us_profile_is_kernels(m);
 		us_profile_module_times(p, &p->modules.v[i], &from, &until);
-		if (add_cut(p, from) || add_cut(p, until))
-			return -ENOMEM;
+		rc = add_cuts(p, known, from, until);
 	}
-	size_t n_image = p->cuts.n;
+	return rc;
+}
+
+/* A mapping whose times cannot be kept is made unusable. */
+static int cut_by_mappings(struct us_profile *p, struct us_pair_map *known)
+{
+	int rc = 0;
+	us_profile_sort_mappings(p);
 	p->has_spaces |= p->mappings.n != 0;
-	if (cut_by_mappings(p))
-		return -ENOMEM;
-	for (size_t i = 0; i < p->processes.n; i++) {
+	for (size_t i = 0; i < p->mappings.n && !rc; i++) {
+		struct us_mapping *m = &p->mappings.v[i].m;
+		bool full = p->cuts.n + 2 > MAX_CUTS && (m->from_ns || m->until_ns);
+		p->cuts_full |= full;
+		if (full)
+			m->until_ns = m->from_ns ? m->from_ns : 1;
+		else
+			rc = add_cuts(p, known, m->from_ns, m->until_ns);
+	}
+	return rc;
+}
+
+static int cut_by_owners(struct us_profile *p, struct us_pair_map *known)
+{
+	int rc = 0;
+	for (size_t i = 0; i < p->processes.n && !rc; i++) {
 		const struct us_process *s = &p->processes.v[i].s;
-		if (add_cut(p, s->from_ns) || add_cut(p, s->until_ns))
-			return -ENOMEM;
+		rc = add_cuts(p, known, s->from_ns, s->until_ns);
 	}
-	for (size_t i = 0; i < p->tasks.n; i++) {
+	for (size_t i = 0; i < p->tasks.n && !rc; i++) {
 		const struct us_task *t = &p->tasks.v[i].t;
-		if (add_cut(p, t->from_ns) || add_cut(p, t->until_ns))
-			return -ENOMEM;
+		rc = add_cuts(p, known, t->from_ns, t->until_ns);
 	}
-	uint64_t *of_images = calloc(n_image + 1, sizeof(*of_images));
+	return rc;
+}
+
+/* For each epoch, find the first since which the kernel has the same images; of[0 .. n)
+ * are the sorted times at which these change. */
+static int find_epochs_of_kernel(struct us_profile *p, const uint64_t *of, size_t n)
+{
+	size_t next = 0;
+	p->epoch_of_kernel = calloc(p->cuts.n + 1, sizeof(*p->epoch_of_kernel));
+	if (!p->epoch_of_kernel)
+		return -ENOMEM;
+	for (uint32_t epoch = 1; epoch <= p->cuts.n; epoch++) {
+		bool changes = next < n && of[next] == p->cuts.v[epoch - 1];
+		next += changes;
+		p->epoch_of_kernel[epoch] = changes ? epoch
+						    : p->epoch_of_kernel[epoch - 1];
+	}
+	return 0;
+}
+
+/* known: empty. */
+static int cut_time(struct us_profile *p, struct us_pair_map *known)
+{
+	const struct us_symbol_when *any = us_vec_push(&p->views);
+	if (!any || cut_by_images(p, known))
+		return -ENOMEM;
+	size_t n_image = p->cuts.n;
+	if (cut_by_mappings(p, known) || cut_by_owners(p, known))
+		return -ENOMEM;
+	_cleanup_free_ uint64_t *of_images = calloc(n_image + 1, sizeof(*of_images));
 	if (!of_images)
 		return -ENOMEM;
-	if (n_image)
+	if (p->cuts.n) {
 		memcpy(of_images, p->cuts.v, n_image * sizeof(*of_images));
-	if (p->cuts.n)
+		qsort(of_images, n_image, sizeof(*of_images), by_time);
 		qsort(p->cuts.v, p->cuts.n, sizeof(*p->cuts.v), by_time);
-	size_t n = 0;
-	for (size_t i = 0; i < p->cuts.n; i++)
-		if (!n || p->cuts.v[n - 1] != p->cuts.v[i])
-			p->cuts.v[n++] = p->cuts.v[i];
-	p->cuts.n = n;
-	const struct us_symbol_when *any = us_vec_push(&p->views);
-	int rc = any ? find_epochs_of_kernel(p, of_images, n_image) : -ENOMEM;
-	free(of_images);
+	}
+	return find_epochs_of_kernel(p, of_images, n_image);
+}
+
+int us_profile_cut_time(struct us_profile *p)
+{
+	struct us_pair_map known = { 0 };
+	int rc = cut_time(p, &known);
+	us_pair_map_fini(&known);
 	return rc;
 }
 

@@ -254,6 +254,23 @@ static void warn_of_files(struct us_profile *p)
 		warn_of_file(p, &p->recording[i]);
 }
 
+/* Of several recordings, or of one by somebody who means ill. */
+static void warn_of_programs(struct us_profile *p)
+{
+	const char *what = p->mappings.full	   ? "mappings of program code"
+			   : p->program_names.full ? "names of functions"
+			   : p->image_names.full   ? "names of functions"
+			   : p->cuts_full ? "times at which programs came and went"
+					  : NULL;
+	if (what)
+		us_profile_warn(
+			p,
+			"the recordings have more %s than a report takes: some "
+			"code has no names, or its process is not known; report "
+			"fewer at a time, or less of the time",
+			what);
+}
+
 static void warn_of_lanes(struct us_profile *p)
 {
 	if (p->lanes.n == US_MAX_LANES)
@@ -309,6 +326,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	warn_of_kernels(p);
 	warn_of_lines(p);
 	warn_of_files(p);
+	warn_of_programs(p);
 	warn_of_lanes(p);
 	if (us_profile_is_counted(p))
 		return;

@@ -239,6 +239,50 @@ static void files_of_one_path(void **state)
 	expect(&g, "/bin/sh:other 500, /bin/sh:main 300, -:? 200");
 }
 
+/* So many processes in turn, as in a build, each with times of its own. */
+#define SHORT_LIVED 5000
+
+static void many_short_processes(void **state)
+{
+	(void)state;
+	const struct us_program_file file = { .number = 1, .path = "/bin/sh" };
+	const struct us_program_name name = { 1, 0x401000, 64, "main" };
+	const struct us_record_stats stats = { .elapsed_ns = 10 * S,
+					       .vcpu_ns = 10 * S };
+	struct us_profile *p = NULL;
+	struct us_writer *w;
+	size_t n;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	assert_int_equal(us_writer_program_file(w, &file, NULL), 0);
+	assert_int_equal(us_writer_program_names(w, &name, 1, NULL), 0);
+	for (unsigned k = 0; k < SHORT_LIVED; k++) {
+		struct us_mapping m = program;
+		struct us_sample s = { .t_ns = k * US_NS_PER_MS + 2000,
+				       .weight = 1,
+				       .end = US_END_ROOT,
+				       .state = US_VCPU_GUEST };
+		const us_gva pc[] = { PROGRAM, ROOT + k * NEXT_ROOT };
+		const uint8_t flags[] = { US_PC_USER | US_PC_EXACT, US_PC_SPACE };
+		m.pid += k;
+		m.root = pc[1];
+		m.from_ns = k * US_NS_PER_MS + 1000;
+		m.until_ns = k * US_NS_PER_MS + 3000;
+		assert_int_equal(us_writer_mapping(w, &m, NULL), 0);
+		assert_int_equal(us_writer_sample(w, &s, pc, flags, 2, NULL), 0);
+	}
+	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", NULL), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read(fd, NULL, &p, NULL), 0);
+	close(fd);
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(f->name, "main");
+	assert_int_equal(f->self, SHORT_LIVED);
+	us_profile_free(p);
+}
+
 static void code_without_a_file(void **state)
 {
 	(void)state;
@@ -440,6 +484,7 @@ int main(void)
 		cmocka_unit_test(one_function_of_several_processes),
 		cmocka_unit_test(times_count),
 		cmocka_unit_test(files_of_one_path),
+		cmocka_unit_test(many_short_processes),
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(nothing_outside_of_the_root),
 		cmocka_unit_test(large_pages),
