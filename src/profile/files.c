@@ -90,7 +90,7 @@ static bool same_module(const struct us_module *a, const struct us_module *b)
 	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
 	       a->root == b->root && a->from_ns == b->from_ns &&
 	       a->until_ns == b->until_ns && a->match == b->match &&
-	       us_module_same_image(a, b);
+	       a->number == b->number && us_module_same_image(a, b);
 }
 
 /* The modules are in the order of their recordings; those of one begin at *ret. */

@@ -14,12 +14,21 @@ struct symbols {
 	size_t n, cap;
 };
 
+/* Of recordings with one layout, only the first keeps its modules. */
+static bool has_modules_of(const struct us_profile *p,
+			   const struct us_profile_module *r, size_t recording)
+{
+	return r->recording != US_PROFILE_ANY_RECORDING &&
+	       p->recording[r->recording].layout == p->recording[recording].layout;
+}
+
 static bool is_of(const struct us_profile *p, const struct us_module *m,
 		  const struct us_profile_program_name *name)
 {
 	for (size_t i = 0; i < p->modules.n; i++) {
 		const struct us_profile_module *r = &p->modules.v[i];
-		if (r->recording == name->recording && r->m.number == name->n.file)
+		if (has_modules_of(p, r, name->recording) &&
+		    r->m.number == name->n.file)
 			return us_module_same_image(&r->m, m);
 	}
 	return false;
@@ -55,6 +64,7 @@ int us_profile_image_of_names(const struct us_profile *p, const struct us_module
 	*ret = NULL;
 	int rc = take(p, m, &all);
 	uint64_t start = UINT64_MAX, end = 0;
+	all.n = all.v ? us_made_symbols_sort(all.v, all.n) : 0;
 	for (size_t k = 0; k < all.n; k++) {
 		uint64_t last = all.v[k].address + all.v[k].size;
 		start = all.v[k].address < start ? all.v[k].address : start;

@@ -169,30 +169,50 @@ static void make_of(struct finder *f, const struct us_made_symbol *v, size_t n)
 	}
 }
 
-static int take_recorded(struct finder *f)
+struct recorded {
+	struct us_made_symbol *v;
+	size_t n, cap;
+};
+
+static int add_names_of(struct us_profile *p, const struct us_profile_program *of,
+			struct recorded *all)
 {
-	struct {
-		struct us_made_symbol *v;
-		size_t n, cap;
-	} all = { 0 };
 	size_t n_name;
-	const struct us_profile_program_name *v = us_profile_program_names(
-		f->p, f->from, &n_name);
+	const struct us_profile_program_name *v = us_profile_program_names(p, of,
+									   &n_name);
 	for (size_t k = 0; k < n_name; k++) {
 		const struct us_profile_program_name *n = &v[k];
 		if (!n->n.size || n->n.address > UINT64_MAX - n->n.size)
 			continue;
-		struct us_made_symbol *slot = us_vec_push(&all);
-		if (!slot) {
-			free(all.v);
+		struct us_made_symbol *slot = us_vec_push(all);
+		if (!slot)
 			return -ENOMEM;
-		}
 		*slot = (struct us_made_symbol){ n->n.address, n->n.size, n->n.name };
 	}
-	if (!f->to->image)
-		make_of(f, all.v, all.n);
-	free(all.v);
 	return 0;
+}
+
+static bool same_file(const struct us_program_file *a, const struct us_program_file *b)
+{
+	return a->build_id_len && a->build_id_len == b->build_id_len &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+	       !strcmp(a->path, b->path);
+}
+
+/* Each recording has the names of what ran while it was made. */
+static int take_recorded(struct finder *f)
+{
+	struct recorded all = { 0 };
+	int r = f->to->image ? 0 : add_names_of(f->p, f->from, &all);
+	for (size_t k = 0; k < f->p->programs.n && !f->to->image && r == 0; k++) {
+		const struct us_profile_program *of = &f->p->programs.v[k];
+		if (of != f->from && same_file(&of->f, &f->from->f))
+			r = add_names_of(f->p, of, &all);
+	}
+	if (r == 0 && all.n)
+		make_of(f, all.v, us_made_symbols_sort(all.v, all.n));
+	free(all.v);
+	return r;
 }
 
 /* "START SIZE NAME", both in hexadecimal (tools/perf/Documentation/jit-interface.txt).

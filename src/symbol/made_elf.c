@@ -117,6 +117,26 @@ static int open_bytes(const char *path, const uint8_t *bytes, size_t size,
 	return r;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct us_made_symbol *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->size != y->size ? (x->size < y->size ? 1 : -1)
+				  : strcmp(x->name, y->name);
+}
+
+size_t us_made_symbols_sort(struct us_made_symbol *v, size_t n)
+{
+	size_t to = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), by_address);
+	for (size_t k = 0; k < n; k++)
+		if (!to || v[to - 1].address != v[k].address)
+			v[to++] = v[k];
+	return to;
+}
+
 int us_made_elf_open(const char *path, const struct us_made_symbol *v, size_t n,
 		     uint64_t start, uint64_t end, struct us_elf_image **ret,
 		     struct us_err *e)

@@ -13,6 +13,9 @@ struct us_made_symbol {
 	const char *name;
 };
 
+/* Sort them by address, and keep one for each.  Returns how many are left. */
+size_t us_made_symbols_sort(struct us_made_symbol *v, size_t n);
+
 /* Make an image of these functions with this path; its code is all of start to end.
  * The names may be freed afterwards.  0, -ENOMEM, -E2BIG, or an error of
  * memfd_create(2) or write(2). */

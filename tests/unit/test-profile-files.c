@@ -22,7 +22,8 @@ struct given {
 	us_gva pc;
 	unsigned samples, exits, idle;
 	bool counted, phases;
-	unsigned vcpus; /* 0: 2 */
+	unsigned vcpus;	      /* 0: 2 */
+	const char *of_image; /* the function at pc, in an image that is gone */
 };
 
 static const struct given *now; /* whose function the writer asks for */
@@ -76,6 +77,16 @@ static int make(const struct given *g)
 	} else {
 		write_samples(w, g);
 	}
+	if (g->of_image) {
+		const struct us_module m = { .number = 1,
+					     .start = 0x1000,
+					     .end = 0x2000,
+					     .match = US_MATCH_YES,
+					     .path = "/gone/kernel" };
+		const struct us_program_name n = { 1, g->pc, 64, g->of_image };
+		assert_int_equal(us_writer_module(w, &m, &e), 0);
+		assert_int_equal(us_writer_image_names(w, &n, 1, &e), 0);
+	}
 	struct us_record_stats s = { .elapsed_ns = 100 * MS,
 				     .vcpu_ns = 200 * MS,
 				     .due = g->samples + g->exits + g->idle,
@@ -125,9 +136,9 @@ static const struct us_profile_func *func_named(const struct us_profile *p,
 }
 
 static const struct given two[] = {
-	{ "web", "x86_64", "serve", 0x1000, 40, 10, 5, false, false, 0 },
+	{ "web", "x86_64", "serve", 0x1000, 40, 10, 5, false, false, 0, NULL },
 	/* The same address is another function there. */
-	{ "db", "x86_64", "query", 0x1010, 20, 0, 30, false, false, 0 },
+	{ "db", "x86_64", "query", 0x1010, 20, 0, 30, false, false, 0, NULL },
 };
 
 static void each_is_named_by_its_own(void **state)
@@ -175,6 +186,22 @@ static void the_same_guest_adds_up(void **state)
 	assert_int_equal(n, 3);
 	assert_int_equal(r[2].running, 50);
 	assert_string_equal(r[2].name, "three.data");
+	us_profile_free(p);
+}
+
+/* Each recording names the functions of the image that it has seen. */
+static void an_image_that_is_gone(void **state)
+{
+	(void)state;
+	struct given boot[] = { two[0], two[0] };
+	boot[0].name = boot[1].name = NULL;
+	boot[0].of_image = "serve";
+	boot[1].of_image = "query";
+	boot[1].pc += 64;
+	struct us_profile *p = profile_of(boot, 2, NULL);
+	assert_true(us_profile_one_layout(p));
+	assert_int_equal(func_named(p, "serve")->total, 50);
+	assert_int_equal(func_named(p, "query")->total, 50);
 	us_profile_free(p);
 }
 
@@ -384,6 +411,7 @@ int main(void)
 		cmocka_unit_test(each_is_named_by_its_own),
 		cmocka_unit_test(one_function_of_several_boots),
 		cmocka_unit_test(the_same_guest_adds_up),
+		cmocka_unit_test(an_image_that_is_gone),
 		cmocka_unit_test(groups_add_up),
 		cmocka_unit_test(filters_leave_what_they_say),
 		cmocka_unit_test(what_is_no_profile_is_refused),

@@ -69,7 +69,7 @@ static void write_samples(struct us_writer *w, const struct given *g)
 	}
 }
 
-static struct us_profile *profile_of(const struct given *g)
+static int record(const struct given *g)
 {
 	const struct us_program_file file[] = {
 		{ .number = 1, .path = "/bin/sh" },
@@ -83,9 +83,6 @@ static struct us_profile *profile_of(const struct given *g)
 	const struct us_record_stats stats = {
 		.elapsed_ns = 10 * S, .vcpu_ns = 10 * S, .due = 1000, .running = 1000
 	};
-	const struct us_profile_opts o = { .dirs.root = g->root_dir };
-	struct us_profile *p = NULL;
-	struct us_err e = { 0 };
 	struct us_writer *w;
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
@@ -101,6 +98,15 @@ static struct us_profile *profile_of(const struct given *g)
 	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", NULL), 0);
 	us_writer_close(w);
 	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static struct us_profile *profile_of(const struct given *g)
+{
+	const struct us_profile_opts o = { .dirs.root = g->root_dir };
+	struct us_profile *p = NULL;
+	struct us_err e = { 0 };
+	int fd = record(g);
 	if (us_profile_read(fd, &o, &p, &e))
 		fail_msg("%s", e.msg);
 	close(fd);
@@ -116,9 +122,8 @@ static void add_text(char got[512], const struct us_profile_func *f)
 }
 
 /* "module:name samples, ..." of what ran, most first; a name that is none is "?". */
-static void expect(const struct given *g, const char *want)
+static void check(const struct us_profile *p, const char *want)
 {
-	struct us_profile *p = profile_of(g);
 	size_t n;
 	const struct us_profile_func *f = us_profile_funcs(p, &n);
 	char got[512] = "";
@@ -127,6 +132,12 @@ static void expect(const struct given *g, const char *want)
 			if (f[k].self == most)
 				add_text(got, &f[k]);
 	assert_string_equal(got, want);
+}
+
+static void expect(const struct given *g, const char *want)
+{
+	struct us_profile *p = profile_of(g);
+	check(p, want);
 	us_profile_free(p);
 }
 
@@ -200,6 +211,37 @@ static void one_function_of_several_processes(void **state)
 	g.pc_of_odd = LIBRARY + 0x20;
 	expect(&g, "/lib/\033[1mc.so:init (0x7f0000001110) 500, "
 		   "/lib/\033[1mc.so:init (0x7f0012346120) 500");
+}
+
+/* Each recording has the names of what ran then, whichever comes first. */
+static void names_of_several_recordings(void **state)
+{
+	(void)state;
+	struct given g[] = { { .mapping = { library },
+			       .n_mapping = 1,
+			       .name = { { 2, 0x1100, 16, "malloc" } },
+			       .n_name = 1,
+			       .root = ROOT,
+			       .pc = LIBRARY },
+			     { .mapping = { library },
+			       .n_mapping = 1,
+			       .name = { { 2, 0x1200, 16, "memcpy" } },
+			       .n_name = 1,
+			       .root = ROOT,
+			       .pc = LIBRARY + 0x100 } };
+	for (unsigned first = 0; first < 2; first++) {
+		struct us_profile_input in[] = { { "a", record(&g[first]) },
+						 { "b", record(&g[!first]) } };
+		struct us_profile *p = NULL;
+		assert_int_equal(us_profile_read_all(in, 2, NULL, &p, NULL), 0);
+		check(p, first ? "/lib/\033[1mc.so:memcpy 1000, "
+				 "/lib/\033[1mc.so:malloc 1000"
+			       : "/lib/\033[1mc.so:malloc 1000, "
+				 "/lib/\033[1mc.so:memcpy 1000");
+		us_profile_free(p);
+		close(in[0].fd);
+		close(in[1].fd);
+	}
 }
 
 static void times_count(void **state)
@@ -482,6 +524,7 @@ int main(void)
 		cmocka_unit_test(files_are_modules),
 		cmocka_unit_test(names_are_the_recordings),
 		cmocka_unit_test(one_function_of_several_processes),
+		cmocka_unit_test(names_of_several_recordings),
 		cmocka_unit_test(times_count),
 		cmocka_unit_test(files_of_one_path),
 		cmocka_unit_test(many_short_processes),
