@@ -105,19 +105,12 @@ static size_t modules_of(const struct us_profile *p, size_t file, size_t *ret)
 	return n;
 }
 
-static bool has_mappings(const struct us_profile *p, size_t file)
-{
-	for (size_t i = 0; i < p->mappings.n; i++)
-		if (p->mappings.v[i].recording == file)
-			return true;
-	return false;
-}
-
 static bool same_layout(const struct us_profile *p, size_t a, size_t b)
 {
+	/* Programs are never at the same places in two runs. */
+	if (p->file[a].has_mappings || p->file[b].has_mappings)
+		return false;
 	size_t x, y, n = modules_of(p, a, &x);
-	if (has_mappings(p, a) || has_mappings(p, b))
-		return false; /* programs are never at the same places in two runs */
 	if (p->file[a].names != p->file[b].names || modules_of(p, b, &y) != n)
 		return false;
 	for (size_t i = 0; i < n; i++)

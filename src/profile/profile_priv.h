@@ -95,8 +95,9 @@ struct us_profile_file {
 	struct us_record_stats stats;
 	bool has_stats;
 	bool sampled, counted;
-	bool left_out;	  /* excluded by a filter */
-	bool independent; /* a weight stands for that many samples at any times */
+	bool left_out;	   /* excluded by a filter */
+	bool has_mappings; /* of programs */
+	bool independent;  /* a weight stands for that many samples at any times */
 	uint16_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet */
 };
 

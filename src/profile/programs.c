@@ -40,6 +40,7 @@ int us_profile_add_program_file(struct us_profile *p, const struct us_program_fi
 
 int us_profile_add_mapping(struct us_profile *p, const struct us_mapping *m)
 {
+	p->file[p->file_now].has_mappings = true;
 	if (p->mappings.n == MOST_MAPPINGS) {
 		p->mappings.full = true;
 		return 0;
