@@ -86,18 +86,40 @@ const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
 	return p->funcs.v;
 }
 
-const struct us_profile_func *us_profile_named(const struct us_profile *p,
-					       struct us_nearest *near)
+/* Is that the name in the image, or the shown one without what tells it from others? */
+static bool is_called(const struct us_profile_func *f, const char *word)
 {
+	return !strcmp(f->raw, word) || !strcmp(f->base, word);
+}
+
+int us_profile_named(const struct us_profile *p, const char *word,
+		     const struct us_profile_func **ret, struct us_err *e)
+{
+	struct us_nearest all = us_nearest_to(word), called = us_nearest_to(word);
+	const struct us_profile_func *shown = NULL, *some = NULL;
+	char question[128];
 	for (size_t i = 0; i < p->funcs.n; i++) {
 		const struct us_profile_func *f = &p->funcs.v[i];
 		if (!f->total)
 			continue;
-		if (!strcmp(f->name, near->word) || !strcmp(f->raw, near->word))
-			return f;
-		us_nearest_try(near, f->name);
+		us_nearest_try(&all, f->name);
+		if (!strcmp(f->name, word) && (!shown || f->total > shown->total))
+			shown = f;
+		if (is_called(f, word)) {
+			us_nearest_try(&called, f->name);
+			some = f;
+		}
 	}
-	return NULL;
+	*ret = shown ? shown : some;
+	if (shown || called.n == 1)
+		return 0;
+	if (!some)
+		return us_fail(e, -ENOENT, "no function called %s is in a stack%s",
+			       word,
+			       us_nearest_question(&all, question, sizeof(question)));
+	us_fail(e, -EINVAL, "%u functions are called %s", called.n, word);
+	us_hint(e, "choose one of them: %s", called.list);
+	return -EINVAL;
 }
 
 const struct us_profile_node *us_profile_nodes(const struct us_profile *p,

@@ -191,12 +191,12 @@ const char *us_profile_path(const struct us_profile *p, const char *module,
 			    const char *dir, const char *file,
 			    char dst[static US_PATH_SIZE]);
 
-struct us_nearest;
-
-/* The function in a sampled stack with the name that near was made of, as shown or as
- * in the image.  NULL: there is none; near was then offered all names. */
-const struct us_profile_func *us_profile_named(const struct us_profile *p,
-					       struct us_nearest *near);
+/* The function in a sampled stack that a user calls so: as shown, as in the image, or
+ * without what tells it from others.  -ENOENT: there is none; -EINVAL: several, which
+ * *e names. */
+US_MUST_CHECK int us_profile_named(const struct us_profile *p, const char *word,
+				   const struct us_profile_func **ret,
+				   struct us_err *e);
 
 /* The call tree, depth first, heavier children first.  Node 0 is the root.  Parents
  * come before their children; child and next follow that order. */

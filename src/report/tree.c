@@ -5,7 +5,6 @@
  */
 #include "report/columns.h"
 
-#include "base/nearest.h"
 #include "base/text.h"
 #include "profile/branches.h"
 
@@ -98,15 +97,12 @@ static void print_title(const struct tree *t, const char *what, bool with_self)
 static int print_around(struct tree *t, struct us_err *e)
 {
 	struct us_branches up = { 0 }, down = { 0 };
-	struct us_nearest near = us_nearest_to(t->o->around);
-	char question[128];
-	const struct us_profile_func *f = us_profile_named(t->p, &near);
-	if (!f)
-		return us_fail(e, -ENOENT, "no function called %s is in a stack%s",
-			       t->o->around,
-			       us_nearest_question(&near, question, sizeof(question)));
+	const struct us_profile_func *f;
+	int r = us_profile_named(t->p, t->o->around, &f, e);
+	if (r < 0)
+		return r;
 	uint32_t func = (uint32_t)(f - t->func);
-	int r = us_profile_callers(t->p, func, &up);
+	r = us_profile_callers(t->p, func, &up);
 	if (r == 0)
 		r = us_profile_callees(t->p, func, &down);
 	if (r == 0) {

@@ -109,6 +109,15 @@ static void build_c(const char *flags)
 	need("gcc -O1 -no-pie %s a.c b.c main.c -o namesakes", flags);
 }
 
+/* A user calls a function so: which is it, or why none? */
+static void expect_named(const struct us_profile *p, const char *word, const char *want)
+{
+	const struct us_profile_func *f;
+	struct us_err e = { 0 };
+	int r = us_profile_named(p, word, &f, &e);
+	assert_string_equal(r == 0 ? f->name : e.hint[0] ? e.hint : e.msg, want);
+}
+
 /* By DWARF's file of the declaration, or the symbol table's file without DWARF. */
 static void check_namesakes(const char *flags)
 {
@@ -121,11 +130,18 @@ static void check_namesakes(const char *flags)
 	assert_true(has(p, "init (a.c)"));
 	assert_true(has(p, "init (b.c)"));
 	assert_true(has(p, "once"));
+	expect_named(p, "once", "once");
+	expect_named(p, "init (b.c)", "init (b.c)");
+	expect_named(p, "init", "choose one of them: init (a.c), init (b.c)");
+	expect_named(p, "onec",
+		     "no function called onec is in a stack; did you mean "
+		     "once?");
 	us_profile_free(p);
 	/* One of the two alone is not ambiguous. */
 	g.n = 1;
 	p = profile_of("namesakes", &g, NULL);
 	assert_true(has(p, "init"));
+	expect_named(p, "init", "init");
 	us_profile_free(p);
 }
 
