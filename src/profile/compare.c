@@ -35,50 +35,67 @@ struct us_value us_value_of(double v, double low, double high)
 	return (struct us_value){ v, fmax(0, v - low) / t, fmax(0, high - v) / t };
 }
 
-/* By function: the part of its total that waited for a host CPU.  NULL: out of memory.
- */
-static uint64_t *waiting_of(const struct us_profile *p)
+/* The host's other work is not part of the guest: time that waited for a host CPU
+ * counts only in shares of the time. */
+static bool counts_waits(const struct us_comparer *c, const struct us_profile *p)
 {
+	return c->exact || c->o->by == US_COMPARE_TIME ||
+	       us_profile_summary(p)->ready >= us_profile_summary(p)->running;
+}
+
+/* By number: the weight of the stacks with any function of that number, of which a
+ * stack may have several.  NULL: out of memory. */
+static uint64_t *totals_of(const struct us_comparer *c, unsigned side, unsigned run)
+{
+	const struct us_profile *p = c->side[side]->v[run];
+	const uint32_t *number = c->number[side][run];
 	size_t n, n_func;
 	const struct us_profile_node *v = us_profile_nodes(p, &n);
 	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
-	uint64_t *waiting = calloc(n_func + 1, sizeof(*waiting));
-	_cleanup_free_ uint32_t *last = calloc(n_func + 1, sizeof(*last));
-	if (!waiting || !last) {
-		free(waiting);
+	uint64_t *total = calloc(c->names.n + 1, sizeof(*total));
+	_cleanup_free_ uint32_t *last = calloc(c->names.n + 1, sizeof(*last));
+	bool waits = counts_waits(c, p);
+	if (!total || !last) {
+		free(total);
 		return NULL;
 	}
 	for (uint32_t i = 1; i < n; i++) {
-		if (!v[i].self || strcmp(f[v[i].func].name, US_FRAME_READY) != 0)
+		if (!v[i].self ||
+		    (!waits && !strcmp(f[v[i].func].name, US_FRAME_READY)))
 			continue;
 		for (uint32_t up = i; up; up = v[up].parent) {
-			if (last[v[up].func] != i) /* count a recursive function once */
-				waiting[v[up].func] += v[i].self;
-			last[v[up].func] = i;
+			uint32_t k = number[v[up].func];
+			if (last[k] != i)
+				total[k] += v[i].self;
+			last[k] = i;
 		}
 	}
-	return waiting;
+	return total;
 }
 
-/* The host's other work is not part of the guest: time that waited for a host CPU
- * counts only in shares of the time. */
+/* weight: what it stands for, which need not be what its interval is of. */
 static struct us_value share_of(const struct us_comparer *c, const struct us_profile *p,
 				const struct us_profile_func *f, bool total,
-				uint64_t waiting)
+				uint64_t weight)
 {
-	double n = running(p), weight = (double)(total ? f->total : f->self);
-	double ready = (double)us_profile_summary(p)->ready;
+	double n = running(p), ready = (double)us_profile_summary(p)->ready;
+	double own = (double)(total ? f->total : f->self) / n;
 	if (c->exact)
-		return (struct us_value){ .v = weight };
+		return (struct us_value){ .v = (double)weight };
 	struct us_value x =
-		total ? us_value_of(weight / n, f->total_long_low, f->total_long_high)
-		      : us_value_of(weight / n, f->self_long_low, f->self_long_high);
-	if (c->o->by == US_COMPARE_TIME || ready >= n)
-		return x;
-	double scale = n / (n - ready);
-	double waited = total ? (double)waiting / n : 0;
-	return (struct us_value){ scale * fmax(0, x.v - waited), scale * x.down,
+		total ? us_value_of(own, f->total_long_low, f->total_long_high)
+		      : us_value_of(own, f->self_long_low, f->self_long_high);
+	double scale = counts_waits(c, p) ? 1 : n / (n - ready);
+	return (struct us_value){ scale * (double)weight / n, scale * x.down,
 				  scale * x.up };
+}
+
+/* Of the functions of a number, the first one gets its total. */
+static uint64_t take_total(uint64_t *total)
+{
+	uint64_t weight = *total;
+	*total = 0;
+	return weight;
 }
 
 /* The factors are independent. */
@@ -122,21 +139,22 @@ static int add_profile(struct us_comparer *c, unsigned side, unsigned run)
 	const struct us_profile *p = c->side[side]->v[run];
 	size_t n;
 	const struct us_profile_func *f = us_profile_funcs(p, &n);
-	_cleanup_free_ uint64_t *waiting = waiting_of(p);
-	if (!waiting)
+	_cleanup_free_ uint64_t *total = c->o->total ? totals_of(c, side, run) : NULL;
+	if (c->o->total && !total)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		if (!(c->o->total ? f[i].total : f[i].self) ||
+		uint32_t number = c->number[side][run][i];
+		if (!(total ? f[i].total : f[i].self) ||
 		    (c->o->by != US_COMPARE_TIME && !strcmp(f[i].name, US_FRAME_READY)))
 			continue;
 		struct us_compare_item *x = us_vec_push(&c->items);
 		if (!x)
 			return -ENOMEM;
-		struct us_value share = share_of(c, p, &f[i], c->o->total, waiting[i]);
-		*x = (struct us_compare_item){
-			c->number[side][run][i], &f[i], side, run,
-			us_compare_in_unit(c, p, side, run, share)
-		};
+		uint64_t weight = total ? take_total(&total[number]) : f[i].self;
+		struct us_value share = share_of(c, p, &f[i], total, weight);
+		*x = (struct us_compare_item){ number, &f[i], side, run,
+					       us_compare_in_unit(c, p, side, run,
+								  share) };
 	}
 	return 0;
 }
@@ -156,12 +174,13 @@ static int find_per(struct us_comparer *c, uint32_t number, unsigned side, unsig
 	struct us_value *per = &c->per[side][run];
 	size_t n;
 	const struct us_profile_func *f = us_profile_funcs(p, &n);
-	_cleanup_free_ uint64_t *waiting = waiting_of(p);
-	if (!waiting)
+	_cleanup_free_ uint64_t *total = totals_of(c, side, run);
+	if (!total)
 		return us_fail(e, -ENOMEM, "compare: out of memory");
 	for (size_t i = 0; i < n; i++)
 		if (f[i].total && c->number[side][run][i] == number)
-			add_value(per, share_of(c, p, &f[i], true, waiting[i]));
+			add_value(per, share_of(c, p, &f[i], true,
+						take_total(&total[number])));
 	if (per->v > 0)
 		return 0;
 	us_fail(e, -EINVAL,

@@ -279,6 +279,64 @@ static void a_busy_host_is_no_change(void **state)
 	drop(&b);
 }
 
+/* A recording of stacks of code without a name at these addresses, outermost first. */
+static const struct us_profile *unnamed(const us_gva *pc, size_t n, uint8_t build,
+					bool is_linux)
+{
+	const struct us_module m = { .start = 0x100000,
+				     .end = 0x200000,
+				     .build_id = { build },
+				     .build_id_len = 20,
+				     .match = US_MATCH_YES,
+				     .path = "/gone/kernel" };
+	struct us_writer *w;
+	struct us_profile *p;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_true(fd >= 0 && us_writer_open(fd, &w, NULL) == 0);
+	if (is_linux)
+		assert_int_equal(us_writer_fact(w, "linux", "Linux 6.1", NULL), 0);
+	if (build)
+		assert_int_equal(us_writer_module(w, &m, NULL), 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		struct us_sample s = { .t_ns = i * 1000000ULL,
+				       .state = US_VCPU_GUEST,
+				       .end = US_END_ROOT,
+				       .weight = 1 };
+		assert_int_equal(us_writer_sample(w, &s, pc, NULL, n, NULL), 0);
+	}
+	assert_int_equal(us_writer_end(w, &(struct us_record_stats){ 0 },
+				       US_RECORD_DONE, "", NULL),
+			 0);
+	us_writer_close(w);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(us_profile_read(fd, NULL, &p, NULL), 0);
+	close(fd);
+	return p;
+}
+
+static void drop_and_check(struct us_compare_side *a, struct us_compare_side *b,
+			   size_t n_row, double total)
+{
+	struct us_comparison c = compare(a, b);
+	assert_int_equal(c.n, n_row);
+	for (size_t i = 0; i < c.n; i++)
+		assert_true(c.row[i].before <= total && c.row[i].after <= total);
+	assert_int_equal(c.n_changed > 0, n_row > 1);
+	us_comparison_fini(&c);
+	drop(a);
+	drop(b);
+}
+
+/* What runs at all is all of the time, however many functions of a stack it is. */
+static void a_stack_counts_once(void **state)
+{
+	(void)state;
+	static const us_gva pc[] = { 0x102010, 0x101010, 0x100010 };
+	struct us_compare_side a = { { unnamed(pc, 3, 1, false) }, 1 };
+	struct us_compare_side b = { { unnamed(pc, 3, 2, false) }, 1 };
+	drop_and_check(&a, &b, 1, 1);
+}
+
 static void refusals(void **state)
 {
 	(void)state;
@@ -329,6 +387,7 @@ int main(void)
 		cmocka_unit_test(what_is_new_is_found),
 		cmocka_unit_test(an_interval_ends_at_all),
 		cmocka_unit_test(a_busy_host_is_no_change),
+		cmocka_unit_test(a_stack_counts_once),
 		cmocka_unit_test(refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
