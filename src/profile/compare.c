@@ -357,12 +357,15 @@ static int make_rows(struct us_comparer *c, struct us_comparison *ret)
 	return 0;
 }
 
+/* Without images nothing shows it.  But what is not Linux, with its modules, programs
+ * and KASLR, has its code where it was built for. */
 static bool is_same_build(const struct us_profile *p, const struct us_profile *q)
 {
 	size_t n, m;
 	const struct us_profile_module *a = us_profile_modules(p, &n);
 	const struct us_profile_module *b = us_profile_modules(q, &m);
-	if (n != m)
+	if (n != m ||
+	    (!n && (us_profile_fact(p, "linux") || us_profile_fact(q, "linux"))))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (a[i].m.start != b[i].m.start || !a[i].m.build_id_len ||

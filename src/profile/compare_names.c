@@ -92,13 +92,28 @@ static const char *name_in_all_builds(struct entries *all, const char *name)
 	return us_name_of_all_builds(name, text, sizeof(text)) ? keep(all, text) : name;
 }
 
-/* An address identifies code only within one build. */
+/* Or are there no images, so that all may be code of one? */
+static bool is_in_image(const struct us_profile *p, us_gva at)
+{
+	size_t n;
+	const struct us_profile_module *v = us_profile_modules(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (at >= v[i].m.start && at < v[i].m.end)
+			return true;
+	return !n;
+}
+
+/* An address identifies code only within one build, and only in its images: programs,
+ * modules and code that is made at run time are elsewhere in each run. */
 static bool describe(const struct us_comparer *c, struct entries *all, struct entry *x)
 {
 	const struct us_profile_func *f = x->func;
 	x->module = x->file = x->path = "";
 	if (!f->known) {
-		x->base = f->name[0] == '[' || c->same_build ? f->name : UNNAMED;
+		bool named = f->name[0] == '[' ||
+			     (c->same_build &&
+			      is_in_image(c->side[x->side]->v[x->run], f->start));
+		x->base = named ? f->name : UNNAMED;
 		x->name = x->base;
 		return true;
 	}

@@ -337,6 +337,22 @@ static void a_stack_counts_once(void **state)
 	drop_and_check(&a, &b, 1, 1);
 }
 
+/* Code of modules, programs and compilers at run time has moved after a reboot. */
+static void addresses_count_in_one_build(void **state)
+{
+	(void)state;
+	static const us_gva in[] = { 0x100010, 0x101010 };
+	static const us_gva outside[] = { 0xffffffffc0100010, 0xffffffffc0105010 };
+	struct us_compare_side a = { { unnamed(&in[0], 1, 1, true) }, 1 };
+	struct us_compare_side b = { { unnamed(&in[1], 1, 1, true) }, 1 };
+	drop_and_check(&a, &b, 2, 1);
+	for (uint8_t build = 0; build < 2; build++) {
+		a.v[0] = unnamed(&outside[0], 1, build, true);
+		b.v[0] = unnamed(&outside[1], 1, build, true);
+		drop_and_check(&a, &b, 1, 1);
+	}
+}
+
 static void refusals(void **state)
 {
 	(void)state;
@@ -388,6 +404,7 @@ int main(void)
 		cmocka_unit_test(an_interval_ends_at_all),
 		cmocka_unit_test(a_busy_host_is_no_change),
 		cmocka_unit_test(a_stack_counts_once),
+		cmocka_unit_test(addresses_count_in_one_build),
 		cmocka_unit_test(refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
