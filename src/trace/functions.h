@@ -7,7 +7,8 @@
  *	struct us_function_range [n], sorted by start, none overlaps the next
  *
  * A function may have several ranges: gcc moves rarely executed code elsewhere
- * ("f.cold"), which is not a function of its own.
+ * ("f.cold"), which is not a function of its own.  A table of interrupt stubs
+ * (plugin/x86_stubs.h) has a range for each stub, and is one function.
  */
 #ifndef US_TRACE_FUNCTIONS_H
 #define US_TRACE_FUNCTIONS_H

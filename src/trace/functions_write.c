@@ -176,6 +176,93 @@ static void find_vectors(const struct ranges *all)
 	}
 }
 
+/* The code that has x, and x as the part to search. */
+static bool stub_code_of(const struct named_range *x, struct us_stub_code *ret)
+{
+	const struct us_elf_file *file = us_elf_image_file(x->image);
+	uint64_t addr = x->r.start - x->bias;
+	const struct us_elf_code *c = us_elf_file_code(file, addr);
+	if (!c || addr - c->start >= c->filesz)
+		return false;
+	uint64_t from = addr - c->start, size = x->r.end - x->r.start;
+	uint64_t left = c->filesz - from;
+	*ret = (struct us_stub_code){ file->bytes + c->offset, c->filesz,
+				      c->start + x->bias, from,
+				      from + (size < left ? size : left) };
+	return true;
+}
+
+/* What is left of x begins at start, and is cut there. */
+static void cut(struct ranges *out, struct named_range *x, uint64_t start,
+		uint64_t entry, uint64_t choice)
+{
+	if (start > x->r.start) {
+		struct named_range *part = us_vec_push(out);
+		if (part) {
+			*part = *x;
+			part->r.end = start;
+		}
+		out->failed |= !part;
+	}
+	x->r.start = start;
+	x->r.entry = entry;
+	x->r.choice = choice;
+	memset(x->r.code, 0, sizeof(x->r.code));
+	if (start < x->r.end)
+		add_code(x);
+}
+
+/*
+ * Give each stub of a table a range, and the table's function to all of them.  That is
+ * the symbol's if the table begins with it or continues such a table; else the symbol
+ * is of other code, and the table a function of its own, with what it jumps to behind
+ * it.
+ */
+static void cut_stubs(struct ranges *out, struct named_range *x,
+		      const struct us_plugin_arch *a)
+{
+	const struct us_function_range whole = x->r;
+	uint64_t entry = whole.entry;
+	struct us_stub_code c;
+	struct us_stubs stubs;
+	if (!stub_code_of(x, &c))
+		return;
+	while (a->find_stubs(&c, &stubs)) {
+		if (stubs.first)
+			x->r.choice |= US_FUNCTION_VECTORS;
+		else
+			entry = stubs.start[0];
+		bool own = entry != whole.entry;
+		uint64_t choice = own ? whole.choice & US_FUNCTION_TRACED
+				      : whole.choice;
+		for (unsigned i = 0; i < stubs.n; i++)
+			cut(out, x, stubs.start[i], entry,
+			    choice | US_FUNCTION_VECTORS);
+		bool tail = stubs.target - stubs.end < whole.end - stubs.end;
+		cut(out, x, stubs.end, own && !tail ? whole.entry : entry,
+		    whole.choice);
+		c.from = stubs.end - c.pc;
+	}
+}
+
+static void find_stubs(struct ranges *all)
+{
+	struct ranges out = { 0 };
+	for (size_t i = 0; i < all->n && !out.failed; i++) {
+		struct named_range x = all->v[i];
+		const uint8_t *code;
+		uint64_t n;
+		const struct us_plugin_arch *a = arch_of(&x, &code, &n);
+		if (a && a->find_stubs && x.r.entry == x.r.start)
+			cut_stubs(&out, &x, a);
+		if (x.r.start < x.r.end)
+			cut(&out, &x, x.r.end, 0, 0);
+	}
+	free(all->v);
+	out.chooser = all->chooser;
+	*all = out;
+}
+
 static struct named_range *range_at(const struct ranges *all, uint64_t start)
 {
 	size_t next = us_first_not(all->n, mid, all->v[mid].r.start < start);
@@ -218,6 +305,7 @@ int us_functions_write(const struct us_symbols *s,
 		qsort(all.v, all.n, sizeof(*all.v), compare_starts);
 	int r = all.failed ? -ENOMEM : join_cold_parts(&all);
 	make_disjoint(&all);
+	find_stubs(&all);
 	find_vectors(&all);
 	if (!r && chooser && chooser->loops)
 		find_loops(&all);

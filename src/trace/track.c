@@ -137,9 +137,21 @@ void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64
 		return_slowly(t, sp, word);
 }
 
+/* A trap was followed by code that is not its program's, and no function began there:
+ * this is the kernel's entry, which jumps to a function. */
+static bool is_entry_of_trap(const struct us_tracker *t, const struct us_track_site *s)
+{
+	const struct us_track_frame *f = top(t);
+	return t->next == US_NEXT_TRAP && f && f->function != s->in;
+}
+
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s)
 {
 	own_stack(t);
+	if (is_entry_of_trap(t, s)) {
+		expect(t, US_NEXT_TRAP, NULL);
+		return;
+	}
 	settle(t, s->in);
 	expect(t, US_NEXT_JUMP, s->target);
 }

@@ -163,6 +163,28 @@ def is_repeated(args, qemu):
     note(f"{len(told[0])} bytes, twice")
 
 
+def table_is_entered(args, qemu):
+    """Interrupts and traps enter stubs in the middle of one symbol."""
+    for how in (Counting, Tracing):
+        with how(args, qemu, name="counted-table") as c:
+            truth = c.counts()
+            c.end()
+            report = c.report()
+        compare(truth, report, qemu.machine)
+        calls = parents(report)
+        for what, by in (("trap", {"work"}), ("trapped", {"common_entry"}),
+                         ("tick", {"common_entry"}), ("common_entry", {"[interrupts]", "trap"})):
+            check(calls[what] == by, f"{what} is called by {calls[what]}")
+
+
+def table_is_counted_alone(args, qemu):
+    with Counting(args, qemu, name="counted-table", before=["--functions=tick_entry"]) as c:
+        truth = c.counts()
+        c.end()
+        calls = {f["name"]: f["calls"] for f in c.report()["functions"]}
+    check(calls == {"tick_entry": truth["tick_entry"]}, f"{calls}")
+
+
 # What has not returned where GNU Mach asks for a command: what its debugger's own
 # backtrace has, and what led to the first thread and to what is no function.  Interrupts
 # enter code without a symbol, which jumps to one that has.
@@ -403,6 +425,8 @@ def points(tap, args, qemu):
                   lambda: programs_are_apart(args, qemu))
         tap.point("the first interrupt, behind a call by pointer",
                   lambda: is_behind(args, qemu))
+        tap.point("interrupt stubs that are one symbol", lambda: table_is_entered(args, qemu))
+        tap.point("calls of interrupt stubs alone", lambda: table_is_counted_alone(args, qemu))
     tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
     if args.qemu:
         return

@@ -29,7 +29,12 @@
 #define THREADS(X) X(ping) X(pong) X(moves_stack) X(set_place) X(go_to_place)
 #define JUMPED(X)  X(tail1) X(tail2) X(fall1) X(fall2) X(push_ret) X(pushed)
 #define OTHERS(X)  X(tick_entry) X(common_entry) X(tick) X(top_loop) X(top_loop_rounds)
-#define COUNTED(X) CALLED(X) THREADS(X) JUMPED(X) OTHERS(X)
+#ifdef TABLE /* of interrupt stubs, which a trap enters, too */
+#define TRAPS(X) X(trap) X(trapped)
+#else
+#define TRAPS(X)
+#endif
+#define COUNTED(X) CALLED(X) THREADS(X) JUMPED(X) OTHERS(X) TRAPS(X)
 
 #define DEFINE(name) u64 counts_##name;
 COUNTED(DEFINE)
@@ -70,6 +75,19 @@ VISIBLE void tick(void)
 	COUNT(tick);
 	tick_done();
 }
+
+#ifdef TABLE
+void trap(void);
+
+VISIBLE void trapped(void)
+{
+	COUNT(trapped);
+}
+#else
+HIDDEN void trap(void)
+{
+}
+#endif
 
 VISIBLE void by_1(void)
 {
@@ -122,6 +140,7 @@ VISIBLE void work(struct vcpu *v, u32 round)
 		push_ret();
 		where();
 		moves_stack();
+		trap();
 		array(16 + i);
 		COUNT(top_loop);
 		top_loop(i + 1);

@@ -5,6 +5,7 @@
 #include "trace/plugin/arch.h"
 
 #include <elf.h>
+#include <string.h>
 
 static bool loops(const uint8_t *code, size_t n)
 {
@@ -299,6 +300,111 @@ static void vectors(void **state)
 	assert_false(us_plugin_is_vectors(a, code, 64, 0x1000));
 }
 
+static uint8_t text[4096];
+#define TEXT_PC 0xffffffff80100000
+#define COMMON	0xc00 /* what the stubs in text jump to */
+
+/* push $number; jmp to. */
+static size_t put_stub(size_t at, int number, size_t to)
+{
+	bool near = number >= -128 && number < 128;
+	text[at] = near ? 0x6a : 0x68;
+	memcpy(text + at + 1, &number, near ? 1 : 4);
+	at += near ? 2 : 5;
+	int32_t distance = (int32_t)to - (int32_t)at - 5;
+	text[at] = 0xe9;
+	memcpy(text + at + 1, &distance, 4);
+	return at + 5;
+}
+
+static bool find_stubs(size_t from, size_t to, struct us_stubs *ret)
+{
+	struct us_stub_code c = { text, sizeof(text), TEXT_PC, from, to };
+	return us_x86_find_stubs(&c, ret);
+}
+
+/* At each 16 bytes; padding before some, and the stub's own nop in others. */
+static void aligned_stubs_are_found(void **state)
+{
+	static const uint8_t nop4[] = { 0x0f, 0x1f, 0x40, 0x00 };
+	struct us_stubs stubs;
+	(void)state;
+	memset(text, 0xcc, sizeof(text));
+	for (int i = 0; i < 100; i++) {
+		size_t at = 0x100 + 16 * (size_t)i;
+		text[at] = 0x90;
+		size_t end = put_stub(at + i % 2, i + 100, COMMON);
+		if (i % 2)
+			memcpy(text + end, nop4, end % 16 == 12 ? 4 : 0);
+	}
+	assert_true(find_stubs(0x100, 0x100 + 1600, &stubs));
+	assert_int_equal(stubs.n, 100);
+	assert_true(stubs.first);
+	assert_int_equal(stubs.target, TEXT_PC + COMMON);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(stubs.start[i], TEXT_PC + 0x100 + 16 * i);
+	/* A part that begins with other code. */
+	text[0xf0] = 0xf4;
+	assert_true(find_stubs(0xf0, 0x100 + 1600, &stubs));
+	assert_false(stubs.first);
+	assert_int_equal(stubs.n, 100);
+	/* Not so if other code is between them. */
+	assert_true(find_stubs(0x100, 0x140, &stubs));
+	text[0x12f] = 0xc3;
+	assert_false(find_stubs(0x100, 0x140, &stubs));
+}
+
+/* One right after the other, as numbers and distances come; numbers go down. */
+static void packed_stubs_are_found(void **state)
+{
+	struct us_stubs stubs;
+	size_t begins[40], at = 0x301;
+	(void)state;
+	memset(text, 0xf4, sizeof(text));
+	for (int i = 0; i < 40; i++) {
+		begins[i] = at;
+		text[at] = 0x6a; /* push $0 */
+		text[at + 1] = 0;
+		at = put_stub(at + 2, -110 - i, COMMON);
+	}
+	assert_true(find_stubs(0x301, at, &stubs));
+	assert_int_equal(stubs.n, 40);
+	assert_int_equal(stubs.end, TEXT_PC + at);
+	for (unsigned i = 0; i < 40; i++)
+		assert_int_equal(stubs.start[i], TEXT_PC + begins[i]);
+	assert_true(find_stubs(0x200, at, &stubs));
+	assert_int_equal(stubs.start[0], TEXT_PC + begins[0]);
+}
+
+static void others_are_no_stubs(void **state)
+{
+	struct us_stubs stubs;
+	size_t at = 0x100;
+	(void)state;
+	/* Links to a library's functions: what they jump to pushes memory. */
+	memset(text, 0x90, sizeof(text));
+	for (int i = 0; i < 20; i++)
+		put_stub(0x100 + 16 * (size_t)i, i, 0x80);
+	text[0x80] = 0xff;
+	text[0x81] = 0x35;
+	assert_false(find_stubs(0x100, 0x300, &stubs));
+	text[0x81] = 0x30;
+	assert_true(find_stubs(0x100, 0x300, &stubs));
+	/* Cases of a switch. */
+	memset(text, 0xf4, sizeof(text));
+	for (int i = 0; i < 10; i++)
+		at = put_stub(at, i, 0x400);
+	assert_false(find_stubs(0xf0, 0x500, &stubs));
+	assert_true(find_stubs(0xf0, 0x400, &stubs));
+	/* The same number again; too few; none. */
+	for (int i = 0; i < 10; i++)
+		put_stub(0x100 + 7 * (size_t)i, 5, COMMON);
+	assert_false(find_stubs(0x100, 0x400, &stubs));
+	assert_false(find_stubs(0x100, 0x100, &stubs));
+	for (size_t to = 0x100; to < 0x11c; to++)
+		assert_false(find_stubs(0x100, to, &stubs));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +420,9 @@ int main(void)
 		cmocka_unit_test(program_roots),
 		cmocka_unit_test(vectors_are_set),
 		cmocka_unit_test(vectors),
+		cmocka_unit_test(aligned_stubs_are_found),
+		cmocka_unit_test(packed_stubs_are_found),
+		cmocka_unit_test(others_are_no_stubs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

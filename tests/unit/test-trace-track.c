@@ -526,6 +526,24 @@ static void a_trap(void **state)
 	expect_path(m, "1000");
 }
 
+/* No function begins where the trap leads, but the code there jumps to one. */
+static void a_trap_by_a_stub(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 1);
+	us_track_trap(&m->t, &nowhere);
+	m->insns += 2;
+	jump(m, G, TICK);
+	enter(m, TICK, 2);
+	expect_path(m, "1000;2000;5000");
+	iret(m, TICK, 0);
+	expect_path(m, "1000;2000");
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+}
+
 static void no_room(void **state)
 {
 	struct machine *m = *state;
@@ -737,6 +755,7 @@ int main(void)
 						start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_with_a_stack_for_its_calls,
 						start, stop),
+		cmocka_unit_test_setup_teardown(a_trap_by_a_stub, start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
 		cmocka_unit_test_setup_teardown(a_reset, start, stop),

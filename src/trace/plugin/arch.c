@@ -9,11 +9,13 @@
 
 static const struct us_plugin_arch archs[] = {
 	{ "x86_64", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
-	  .machine = EM_X86_64, .may_jump_to = us_x86_may_jump_to, .root = "cr3",
-	  .mode = "cs", .program_root = us_x86_program_root, .ports = true },
+	  .machine = EM_X86_64, .may_jump_to = us_x86_may_jump_to,
+	  .find_stubs = us_x86_find_stubs, .root = "cr3", .mode = "cs",
+	  .program_root = us_x86_program_root, .ports = true },
 	{ "i386", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
-	  .machine = EM_386, .may_jump_to = us_x86_may_jump_to, .root = "cr3",
-	  .mode = "cs", .program_root = us_x86_program_root, .ports = true },
+	  .machine = EM_386, .may_jump_to = us_x86_may_jump_to,
+	  .find_stubs = us_x86_find_stubs, .root = "cr3", .mode = "cs",
+	  .program_root = us_x86_program_root, .ports = true },
 	{ "aarch64", .flow = us_aarch64_flow, .machine = EM_AARCH64, .link = true,
 	  .vector_stride = 0x80, .vector_align = 0x800, .vector_min = 8,
 	  .root = "TTBR0_EL1", .mode = "cpsr", .program_root = us_aarch64_program_root,
@@ -83,4 +85,13 @@ bool us_plugin_is_vectors(const struct us_plugin_arch *a, const uint8_t *code, s
 		if (!ends(a, code + at - 4, pc + at - 4))
 			return false;
 	return true;
+}
+
+bool us_plugin_begins(const struct us_plugin_arch *a, const struct us_function_range *r,
+		      uint64_t pc)
+{
+	if (pc == r->entry || !(r->choice & US_FUNCTION_VECTORS))
+		return pc == r->entry;
+	return pc == r->start ||
+	       (a->vector_stride && (pc - r->entry) % a->vector_stride == 0);
 }

@@ -6,7 +6,9 @@
 #ifndef US_TRACE_ARCH_H
 #define US_TRACE_ARCH_H
 
+#include "trace/functions.h"
 #include "trace/plugin/flow.h"
+#include "trace/plugin/x86_stubs.h"
 
 #define US_MAX_INSN	15 /* most bytes of an instruction, on any architecture */
 #define US_ARCH_VECTORS 2
@@ -41,6 +43,9 @@ struct us_plugin_arch {
 	 * bytes from one entry to the next; alignment of its address; least number of
 	 * entries.  0: there are no such tables. */
 	uint32_t vector_stride, vector_align, vector_min;
+	/* Find such a table where entries have any form and size; its functions have a
+	 * range for each entry.  NULL: there are none. */
+	bool (*find_stubs)(const struct us_stub_code *c, struct us_stubs *ret);
 	/* QEMU's names of the registers with the root of the page tables and with the
 	 * privilege level.  From their values, program_root() gives the gpa of a
 	 * program's page tables; 0: kernel mode.  NULL: not known. */
@@ -65,11 +70,15 @@ const struct us_plugin_arch *us_plugin_arch_of_machine(uint16_t machine);
 /* Is the instruction of n bytes at pc a jump or branch to this address? */
 bool us_plugin_jumps_to(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
 			uint64_t pc, uint64_t to);
+/* Is the function of this range entered at pc, which is in it?  An entry in a table of
+ * interrupt entries counts as a function's entry. */
+bool us_plugin_begins(const struct us_plugin_arch *a, const struct us_function_range *r,
+		      uint64_t pc);
 /* Is the code of n bytes at pc a table of interrupt entries?  No entry may continue
  * into the next one. */
 bool us_plugin_is_vectors(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
 			  uint64_t pc);
-/* May this code contain one? */
+/* May this code contain a jump or branch to this address? */
 bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
 			   size_t n, uint64_t pc, uint64_t to);
 

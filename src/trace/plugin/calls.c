@@ -112,7 +112,7 @@ static void add_insn(struct qemu_plugin_tb *tb, size_t i)
 		n = US_MAX_INSN;
 	const uint8_t *bytes = us_insn_bytes(insn, n, copy);
 	bool loops = r->choice & US_FUNCTION_LOOPS;
-	if (pc == r->entry) {
+	if (us_plugin_begins(us_plugin.arch, r, pc)) {
 		struct us_track_function *f = us_points_function_at(ps, pc);
 		if (f->number < US_N_COUNTS_SPECIAL)
 			return; /* there are no more numbers */

@@ -415,16 +415,11 @@ struct us_point *us_block_point(const struct us_block *b, uint64_t target)
 	return us_points_intern(ps, &like);
 }
 
-/* An entry in a table of interrupt vectors counts as a function's entry. */
 static bool begins_function(uint64_t pc)
 {
 	const struct us_function_range *r = us_functions_find(
 		&us_plugin.points.functions, pc);
-	uint32_t stride = us_plugin.arch->vector_stride;
-	if (!r || r->entry == pc)
-		return r;
-	return r->choice & US_FUNCTION_VECTORS && stride &&
-	       (pc - r->entry) % stride == 0;
+	return r && us_plugin_begins(us_plugin.arch, r, pc);
 }
 
 /* "call 1f; 1: pop": the code reads its own address, or pushes an address for a return

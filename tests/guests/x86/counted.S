@@ -4,6 +4,9 @@
  * from one to the next that compilers seldom make.
  */
 #include "layout.h"
+#ifdef TABLE
+#include "table.h"
+#endif
 
 	.macro	function name
 	.globl	\name
@@ -126,12 +129,35 @@ counted go_to_place
 done go_to_place
 
 	/* The timer's interrupt: goes on in what all interrupts have in common. */
+#ifdef TABLE
+counted trap
+	int	$TRAP_VECTOR
+	ret
+done trap
+	/* Entries of all vectors, as one symbol. */
+function tick_entry
+	vector = 0
+	.rept	256
+	.balign	TABLE_STRIDE
+	.if	vector % 3 == 0	/* as for faults that push a code of their own */
+	nop
+	.endif
+	pushq	$vector
+	jmp	common_entry
+	vector = vector + 1
+	.endr
+done tick_entry
+#else
 function tick_entry
 	lock incq counts_tick_entry(%rip)
 	pushq	$0
 	jmp	common_entry
 done tick_entry
+#endif
 counted common_entry
+#ifdef TABLE
+	lock incq counts_tick_entry(%rip)
+#endif
 	pushq	%rax
 	pushq	%rcx
 	pushq	%rdx
@@ -142,7 +168,12 @@ counted common_entry
 	pushq	%r10
 	pushq	%r11
 	cld
+#ifdef TABLE
+	cmpl	$TRAP_VECTOR, 72(%rsp)
+	je	1f
+#endif
 	call	tick
+2:
 	popq	%r11
 	popq	%r10
 	popq	%r9
@@ -154,6 +185,11 @@ counted common_entry
 	popq	%rax
 	addq	$8, %rsp
 	iretq
+#ifdef TABLE
+1:
+	call	trapped
+	jmp	2b
+#endif
 done common_entry
 
 	.section .note.GNU-stack, "", @progbits
