@@ -13,10 +13,12 @@
 #include <string.h>
 
 #define CALLERS_MOST 12
+#define CLOCKS_MOST  5 /* functions deep */
 
 /* Possible innermost functions; a '*' at the end matches any rest. */
 static const char *const waiting[] = {
 	"poll_idle",
+	"cpu_do_idle", /* of arm64, around WFI */
 	"cpu_idle_poll",
 	"default_idle",
 	"native_safe_halt",
@@ -35,8 +37,17 @@ static const char *const waiting[] = {
 	"__tdx_hypercall*",
 	"__halt",
 	"xen_safe_halt*",
-	"hv_*_idle*",
 	"arch_cpu_idle",
+};
+/* What poll_idle() reads the time with, to see whether it has polled for long enough.
+ */
+static const char *const polling[] = { "poll_idle" };
+static const char *const clocks[] = {
+	"local_clock*",	      "sched_clock*",	       "native_sched_clock*",
+	"kvm_sched_clock_*",  "kvm_clock_*",	       "pvclock_*",
+	"__pvclock_*",	      "paravirt_sched_clock",  "xen_sched_clock",
+	"xen_clocksource_*",  "read_hv_sched_clock_*", "read_hv_clock_*",
+	"vmware_sched_clock", "arch_counter_*",	       "arch_timer_read_*",
 };
 /* Functions that only the idle task has. */
 static const char *const idle_task[] = { "do_idle", "cpu_startup_entry" };
@@ -74,12 +85,32 @@ static int site_is(struct us_profile *p, uint32_t node, bool is_return,
 	return 0;
 }
 
+#define IS_ONE_OF(p, node, is_return, list)                                            \
+	site_is(p, node, is_return, list, sizeof(list) / sizeof(*(list)))
+
+/* Does poll_idle() read a clock there?  What interrupts it is no idle time.  1, 0 or
+ * -ENOMEM. */
+static int is_polling(struct us_profile *p, uint32_t node)
+{
+	int clock = IS_ONE_OF(p, node, false, clocks);
+	for (unsigned k = 0; k < CLOCKS_MOST && clock > 0; k++) {
+		node = p->trie.nodes.v[node].parent;
+		if (!node || p->trie.nodes.v[node].flags & US_PC_EXACT)
+			return 0;
+		int r = IS_ONE_OF(p, node, true, polling);
+		if (r)
+			return r;
+		clock = IS_ONE_OF(p, node, true, clocks);
+	}
+	return clock < 0 ? clock : 0;
+}
+
 /* 1, 0 or -ENOMEM. */
 static int is_idle(struct us_profile *p, uint32_t node)
 {
-	int r = node ? site_is(p, node, false, waiting,
-			       sizeof(waiting) / sizeof(*waiting))
-		     : 0;
+	int r = node ? IS_ONE_OF(p, node, false, waiting) : 0;
+	if (node && r == 0)
+		r = is_polling(p, node);
 	if (r <= 0)
 		return r;
 	r = 0;
@@ -87,8 +118,8 @@ static int is_idle(struct us_profile *p, uint32_t node)
 		node = p->trie.nodes.v[node].parent;
 		if (!node)
 			break;
-		r = site_is(p, node, !(p->trie.nodes.v[node].flags & US_PC_EXACT),
-			    idle_task, sizeof(idle_task) / sizeof(*idle_task));
+		r = IS_ONE_OF(p, node, !(p->trie.nodes.v[node].flags & US_PC_EXACT),
+			      idle_task);
 	}
 	return r;
 }

@@ -152,12 +152,78 @@ static void a_focus_changes_nothing(void **state)
 	close(r.fd);
 }
 
+static const char *const functions[] = {
+	"do_idle",
+	"default_idle_call",
+	"cpu_do_idle",
+	"poll_idle",
+	"local_clock_noinstr",
+	"native_sched_clock",
+	"handle_irq",
+	"work",
+};
+#define FUNCTIONS  (sizeof(functions) / sizeof(*functions))
+#define DEEP	   4
+#define AT(number) (PC + (number)*0x100 + 0x10)
+
+static bool name_it(void *ctx, us_gva pc, struct us_named *ret)
+{
+	(void)ctx;
+	uint64_t i = (pc - PC) / 0x100;
+	if (i >= FUNCTIONS)
+		return false;
+	*ret = (struct us_named){ PC + i * 0x100, 0x100, functions[i], "linux" };
+	return true;
+}
+
+/* A sample whose stack has these functions, innermost first.  interrupted: the first
+ * one was entered by an interrupt of the second. */
+static void in_functions(struct recording *r, const char *stack, bool interrupted,
+			 uint32_t weight)
+{
+	us_gva pc[DEEP];
+	uint8_t flags[DEEP] = { US_PC_EXACT, interrupted ? US_PC_EXACT : 0 };
+	struct us_sample s = {
+		.t_ns = MS, .state = US_VCPU_GUEST, .end = US_END_ROOT, .weight = weight
+	};
+	size_t n = 0;
+	for (; stack[n]; n++)
+		pc[n] = AT((unsigned)(stack[n] - '0'));
+	assert_true(n <= DEEP);
+	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, n, NULL), 0);
+}
+
+/* What waits in the idle task is idle, what interrupts it is not. */
+static void idle_by_the_stack(void **state)
+{
+	struct recording r;
+	(void)state;
+	begin(&r);
+	us_writer_name_by(r.w, &(struct us_namer){ name_it, NULL });
+	assert_int_equal(us_writer_fact(r.w, "linux", "Linux 6.1", NULL), 0);
+	in_functions(&r, "210", false, 1000); /* cpu_do_idle */
+	in_functions(&r, "30", false, 200);
+	in_functions(&r, "530", false, 40); /* native_sched_clock of poll_idle */
+	in_functions(&r, "5430", false, 8);
+	in_functions(&r, "630", true, 1);
+	in_functions(&r, "530", true, 2); /* in an interrupt */
+	in_functions(&r, "37", false, 4); /* not in the idle task */
+	in_functions(&r, "57", false, 16);
+	end(&r);
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_int_equal(us_profile_summary(p)->idle_told, 1248);
+	assert_int_equal(us_profile_summary(p)->running, 23);
+	us_profile_free(p);
+	close(r.fd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_are_the_whole),
 		cmocka_unit_test(of_a_part_there_is_no_whole),
 		cmocka_unit_test(a_focus_changes_nothing),
+		cmocka_unit_test(idle_by_the_stack),
 	};
 	return cmocka_run_group_tests_name("report-time", tests, NULL, NULL);
 }
