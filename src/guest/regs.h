@@ -124,6 +124,9 @@ struct us_regs {
 		/* sp is another stack pointer than the one in use: SP_EL0 on aarch64,
 		 * with which code of the kernel may run, too (EL1t). */
 		bool other_sp;
+		/* M-mode has interrupted code of another mode: us_riscv_space_below().
+		 */
+		bool below;
 		/* Everything fits, but the address of the vectors is not known: the
 		 * caller must check the code. */
 		bool guessed;

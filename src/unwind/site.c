@@ -574,7 +574,8 @@ static void fill(struct us_sites *s, struct us_site *site)
 struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 			      const struct us_site *keep)
 {
-	us_gpa root = IS_UPPER(pc) ? 0 : s->space->root & ROOT_MASK;
+	bool any = IS_UPPER(pc) || s->space->mode == US_PAGING_OFF;
+	us_gpa root = any ? 0 : s->space->root & ROOT_MASK;
 	if (s->shared && !IS_UPPER(pc))
 		root = page_or_root(s, pc - after_call, root);
 	uint64_t key = hash(pc, after_call, root);

@@ -379,6 +379,21 @@ static bool asks(struct us_walk *w, struct us_entered *ret)
 	       m->read_entered(m->ctx, ret);
 }
 
+/*
+ * What M-mode has interrupted may be in the space that satp names, which M-mode itself
+ * does not use.  Where both have something at that address, it must be the same.
+ */
+static bool find_below(struct us_walk *w, us_gva pc)
+{
+	struct us_space *s = &w->u->below;
+	uint64_t here, there;
+	if (w->u->arch->link->banked_sp || !us_riscv_space_below(w->space, s) ||
+	    !us_paging_read(w->paging, s, pc & ~7ULL, &there, sizeof(there)))
+		return false;
+	return !us_paging_read(w->paging, w->space, pc & ~7ULL, &here, sizeof(here)) ||
+	       here == there;
+}
+
 /* The interrupted code goes on there, according to the stack, or to the processor while
  * the code has not stored it yet. */
 static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
@@ -393,6 +408,8 @@ static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 	if (rule->ra != US_RA_EXCEPTION || !asks(w, &at))
 		return false;
 	ret->pc = at.pc;
+	if (at.below && us_riscv_space_below(w->space, &w->u->below))
+		return find_below(w, at.pc);
 	if (!at.user)
 		return true;
 	ret->flags = US_PC_USER;
@@ -494,21 +511,6 @@ static bool set_sp(struct us_walk *w, const struct us_site *site, struct us_step
 		return false;
 	w->n_switch += ret->sp > ret->cfa && !is_in_place(w, ret->sp);
 	return ret->sp != 0;
-}
-
-/*
- * What M-mode has interrupted may be in the space that satp names, which M-mode itself
- * does not use.  Where both have something at that address, it must be the same.
- */
-static bool find_below(struct us_walk *w, us_gva pc)
-{
-	struct us_space *s = &w->u->below;
-	uint64_t here, there;
-	if (w->u->arch->link->banked_sp || !us_riscv_space_below(w->space, s) ||
-	    !us_paging_read(w->paging, s, pc & ~7ULL, &there, sizeof(there)))
-		return false;
-	return !us_paging_read(w->paging, w->space, pc & ~7ULL, &here, sizeof(here)) ||
-	       here == there;
 }
 
 static void set_below(struct us_walk *w, struct us_step *ret)

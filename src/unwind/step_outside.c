@@ -101,24 +101,52 @@ static bool is_untouched(const struct us_code_rule *r)
 	       r->ra == US_RA_LINK;
 }
 
+/* The same for the code from the vector to here. */
+static bool is_untouched_since(struct us_walk *w, const struct us_site *site,
+			       us_gva vector)
+{
+	struct us_code_rule rule[2];
+	us_gva start = us_site_start(site);
+	if (start)
+		return start == vector;
+	return us_sites_from(w->u->sites, site, vector, rule) == US_REACH_FLOW &&
+	       is_untouched(&rule[0]);
+}
+
+/* What M-mode has interrupted may have page tables, which M-mode itself has not. */
+static const struct us_space *space_of(struct us_walk *w, const struct us_entered *at)
+{
+	struct us_space *below = &w->u->below;
+	return at->below && us_riscv_space_below(w->space, below) ? below : w->space;
+}
+
+/* Only the innermost frame has all registers.  If programs have a stack pointer of
+ * their own, the kernel's earlier one is not known. */
+static bool may_be_in_vector(struct us_walk *w, const struct us_site *site)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	return a->link && !a->link->banked_sp && !(w->flags & US_PC_USER) &&
+	       !w->after_call && w->known == UINT32_MAX && !w->paging->stack &&
+	       us_site_is_entry(site) &&
+	       (!us_site_start(site) || is_untouched(&site->rule[0]));
+}
+
 bool us_step_vector(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
-	const struct us_space *s = w->space;
 	struct us_mem *m = w->paging->mem;
 	struct us_entered at = { 0 };
-	us_gva start = us_site_start(site);
 	uint8_t byte;
-	/* If programs have a stack pointer of their own, the kernel's earlier one is
-	 * not known. */
-	if (!a->link || a->link->banked_sp || (w->flags & US_PC_USER) ||
-	    w->after_call || w->known != UINT32_MAX || w->paging->stack || !start ||
-	    !us_site_is_entry(site) || !is_untouched(&site->rule[0]))
+	if (!may_be_in_vector(w, site) || !m->read_entered ||
+	    !m->read_entered(m->ctx, &at) || at.pc % a->link->align ||
+	    !is_untouched_since(w, site, at.vector))
 		return false;
-	if (!m->read_entered || !m->read_entered(m->ctx, &at) || at.vector != start ||
-	    at.pc % a->link->align || !us_paging_read(w->paging, s, at.pc, &byte, 1) ||
+	const struct us_space *s = space_of(w, &at);
+	if (!us_paging_read(w->paging, s, at.pc, &byte, 1) ||
 	    at.user != us_paging_is_user(w->paging, s, at.pc))
 		return false;
+	if (s != w->space)
+		w->next_space = s;
 	*ret = (struct us_step){ .pc = at.pc,
 				 .sp = w->reg[a->sp],
 				 .fp = w->reg[a->fp],

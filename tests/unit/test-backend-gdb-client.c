@@ -470,6 +470,14 @@ static void riscv_enters_a_trap_in_machine_mode(void **state)
 	answer(&l, US_GDB_MSTATUS, 0x0880, &a); /* S-mode, whose space is another */
 	us_gdb_set_entered(&l, &a, &r);
 	assert_false(r.entered.valid);
+	assert_true(us_gdb_get_left(&l, &a, &r, &left) && left.below && !left.user);
+	assert_int_equal(left.pc, 0x80000234);
+	answer(&l, US_GDB_MSTATUS, 0x0080, &a); /* a program's, too */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	assert_true(us_gdb_get_left(&l, &a, &r, &left) && left.below && left.user);
+	answer(&l, US_GDB_MSTATUS, 0x1080, &a); /* there is none */
+	assert_false(us_gdb_get_left(&l, &a, &r, &left));
 	answer(&l, US_GDB_MSTATUS, 0x1880, &a);
 	us_gdb_set_entered(&l, &a, &r);
 	assert_true(r.entered.valid && !r.entered.user);

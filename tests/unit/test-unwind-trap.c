@@ -333,12 +333,95 @@ static void another_vector(void **state)
 	expect_below(1, false);
 }
 
+/* --- M-mode, which has no page tables --- */
+
+#define MTVEC 0x1000
+
+/* csrrw a0, mscratch, a0; sd a1, 0(a0); li a1, 2; csrw sip, a1; ld a1, 0(a0); csrrw a0,
+ * mscratch, a0; mret: xv6's timervec, which uses no stack */
+static const uint32_t timer[] = { 0x34051573, 0x00b53023, 0x00200593, 0x14459073,
+				  0x00053583, 0x34051573, 0x30200073 };
+
+/* Where the program's page is for the program, M-mode has something else. */
+static void enter_machine(bool user, bool named)
+{
+	trap_in(user);
+	map.n = 0;
+	memcpy(ram + MTVEC, timer, sizeof(timer));
+	put(0xe000 + 5 * 8, LEAF(0x6000) | USER);
+	memcpy(ram + 0x6000, ram + 0x5000, 0x200);
+	memset(ram + 0x5000, 0xcc, 0x200);
+	map.text_start = MTVEC;
+	map.text_end = MTVEC + sizeof(timer);
+	if (named)
+		start[map.n++] = MTVEC;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	regs.space.control = US_PAGING_RISCV_39;
+	regs.space.mode = US_PAGING_OFF;
+	regs.machine = true;
+	entered.vector = MTVEC;
+	entered.below = true;
+	cpu.pc = MTVEC;
+}
+
+static void from_machine(bool found, bool user)
+{
+	look_at_cpu();
+	if (found)
+		expect_below(1, user);
+	else
+		assert_int_equal(out.n, 1);
+}
+
+static void each_of_the_timer(void **state)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		bool user = i & 1;
+		done(state);
+		fresh_trap(state);
+		enter_machine(user, i & 2);
+		for (; cpu.pc < MTVEC + sizeof(timer); cpu.pc += 4)
+			from_machine(true, user);
+	}
+	map.text_end = 0;
+}
+
+static void not_from_below(void **state)
+{
+	(void)state;
+	enter_machine(true, false);
+	cpu.pc = MTVEC + 8;
+	entered.below = false; /* M-mode itself, in what M-mode has there */
+	entered.user = false;
+	look_at_cpu();
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.flags[1], US_PC_EXACT);
+	entered.below = true; /* the kernel, which has no such page */
+	from_machine(false, false);
+	entered.user = true;
+	from_machine(true, true);
+	entered.vector = 0x1800;
+	from_machine(false, true);
+	entered.vector = MTVEC + 4; /* csrrw was not on the way */
+	from_machine(true, true);
+	entered.vector = MTVEC;
+	regs.space.control = US_PAGING_OFF; /* nobody has page tables */
+	from_machine(false, true);
+	regs.space.control = US_PAGING_RISCV_39;
+	/* mv sp, a1: it may be anywhere */
+	memcpy(ram + MTVEC + 4, (uint32_t[]){ 0x00058113 }, 4);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	from_machine(false, true);
+	map.text_end = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TRAP(at_each_instruction), TRAP(in_the_handler),
 		TRAP(a_page_that_is_away), TRAP(where_threads_begin),
-		TRAP(another_vector),
+		TRAP(another_vector),	   TRAP(each_of_the_timer),
+		TRAP(not_from_below),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,11 @@
 /* RISC-V privileged architecture, 4.1.2 and 4.1.1. */
 #define STVEC_MODE  3
 #define SSTATUS_SPP (1U << 8)
-#define MSTATUS_MPP (3U << 11) /* 3.1.6.1: 3 is M-mode */
-#define CAUSES	    64	       /* interrupts, with a word of code each */
+#define MSTATUS_MPP 11 /* the lowest bit of two (3.1.6.1) ... */
+#define MPP_U	    0  /* ... and what they say */
+#define MPP_NONE    2
+#define MPP_M	    3
+#define CAUSES	    64 /* interrupts, with a word of code each */
 
 static const struct us_gdb_name x86_names[] = {
 	{ "rax", US_X86_RAX },	    { "eax", US_X86_RAX }, { "rdx", US_X86_RDX },
@@ -217,18 +220,19 @@ static void space_of_riscv(const uint64_t *v, const struct us_gdb_code *code,
 	r->space = us_riscv_space(v[US_GDB_SATP - US_GDB_APART], priv == PRIV_M);
 }
 
-/* M-mode shares its address space only with M-mode code that it has interrupted. */
 static bool left_machine(const uint64_t *v, const struct us_regs *r,
 			 struct us_entered *ret)
 {
-	uint64_t mstatus = v[US_GDB_MSTATUS - US_GDB_APART];
+	uint64_t mpp = v[US_GDB_MSTATUS - US_GDB_APART] >> MSTATUS_MPP & 3;
 	*ret = (struct us_entered){
 		.pc = v[US_GDB_MEPC - US_GDB_APART],
 		.sp = r->sp,
 		.valid = true,
+		.user = mpp == MPP_U,
+		.below = mpp != MPP_M,
 		.vector = v[US_GDB_MTVEC - US_GDB_APART] & ~(us_gva)STVEC_MODE,
 	};
-	return (mstatus & MSTATUS_MPP) == MSTATUS_MPP;
+	return mpp != MPP_NONE;
 }
 
 static bool left_riscv(const uint64_t *v, const struct us_regs *r,
@@ -249,14 +253,15 @@ static bool left_riscv(const uint64_t *v, const struct us_regs *r,
 	return true;
 }
 
-/* In vectored mode each interrupt has its own entry. */
+/* In vectored mode each interrupt has its own entry.  M-mode shares its address space
+ * only with M-mode code that it has interrupted. */
 static void entered_riscv(const uint64_t *v, struct us_regs *r)
 {
 	uint64_t tvec = v[(r->machine ? US_GDB_MTVEC : US_GDB_STVEC) - US_GDB_APART];
 	us_gva base = tvec & ~(us_gva)STVEC_MODE;
 	bool vectored = (tvec & STVEC_MODE) == 1 && r->pc - base < 4 * CAUSES;
 	struct us_entered left;
-	if ((r->pc == base || vectored) && left_riscv(v, r, &left))
+	if ((r->pc == base || vectored) && left_riscv(v, r, &left) && !left.below)
 		r->entered = left;
 }
 
