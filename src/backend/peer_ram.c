@@ -100,9 +100,12 @@ static bool is_flat_ram(struct us_peer_ram *m, const struct us_regs *regs)
 {
 	uint8_t byte;
 	struct us_mem *mem = us_ram_mem(m->ram);
-	if (regs->pc < LOW_END || !us_mem_read(mem, regs->pc, &byte, 1) ||
-	    !us_mem_read(mem, regs->sp, &byte, 1))
+	if (regs->pc < LOW_END || !us_mem_read(mem, regs->pc, &byte, 1))
 		return false;
+	/* M-mode is entered with the stack pointer of what it has interrupted, which
+	 * may be another space's. */
+	if (!us_mem_read(mem, regs->sp, &byte, 1))
+		return regs->machine && m->flat_sure;
 	if (m->flat_sure || m->flat_doubts >= MAX_DOUBTS)
 		return m->flat_sure;
 	m->flat_sure = compare(m, &regs->space, regs->pc) == SAME &&
