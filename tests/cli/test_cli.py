@@ -831,6 +831,22 @@ class Targets(Cli):
         self.fails(2, "not qmp", "doctor", "--check", "qmp")
         self.fails(2, "no --json", "doctor", "--bpf", "--json")
 
+    def test_doctor_looks_for_the_plugin(self):
+        """A program without its plugin, as `ninja uniscope` builds it."""
+        alone = self.path("uniscope")
+        shutil.copy(PROGRAM, alone)
+        for program in (alone, PROGRAM):
+            done = subprocess.run([program, "doctor", "--json"], capture_output=True, text=True)
+            plugin, = (f for f in json.loads(done.stdout) if f["name"] == "plugin")
+            beside = os.path.join(os.path.dirname(program), "uniscope-plugin.so")
+            if os.path.exists(beside):
+                self.assertEqual(plugin["answer"], "yes", plugin)
+            elif plugin["answer"] == "yes":
+                self.skipTest("a plugin is installed")
+            else:
+                self.assertIn("find the plugin", plugin["details"])
+                self.assertIn("make install", plugin["hint"])
+
     def test_doctor_checks_itself(self):
         found = {f["name"]: f for f in json.loads(run("doctor", "--json").stdout)}
         for backend in ("bpf", "kvm"):

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "vmm/plugin_counts_file.h"
+#include "vmm/plugin_find.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -106,6 +107,13 @@ static int open_counts(const struct us_target *t, struct us_counts *ret,
 	if (r < 0)
 		us_counts_close(ret);
 	return r;
+}
+
+/* A guest that has loaded the plugin needs the file no more, but none can load it. */
+static int plugin_ready(struct us_err *why)
+{
+	char path[PATH_MAX];
+	return us_plugin_find(path, why);
 }
 
 static int plugin_probe(const struct us_target *t, struct us_err *why)
@@ -369,6 +377,7 @@ const struct us_backend_ops us_backend_plugin = {
 	.name = "plugin",
 	.summary = "a guest in QEMU's emulation, without a stop: read from its plugin",
 	.probe = plugin_probe,
+	.ready = plugin_ready,
 	.open = plugin_open,
 	.start = plugin_start,
 	.close = plugin_close,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plugin_file.h: the plugin for QEMU, and a command line of QEMU with it. */
+/* plugin_file.h: a command line of QEMU with uniscope's plugin. */
 #ifndef US_CMD_PLUGIN_FILE_H
 #define US_CMD_PLUGIN_FILE_H
 
@@ -8,10 +8,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* In build folders the plugin is beside the program, else where it was installed.
- * -ENOENT. */
-US_MUST_CHECK int us_plugin_find(char ret[static PATH_MAX], struct us_err *e);
 
 struct us_plugin_command {
 	const char *verb;   /* "count", "trace": for messages */
