@@ -544,9 +544,16 @@ static bool is_over(struct booting *b)
 	return is_late(b);
 }
 
-static void tell_done(const struct booting *b)
+/* Those who are told may stop the guest, and a vCPU that is stopped looks idle: nothing
+ * that comes later is part of the boot. */
+static void tell_over(const struct booting *b)
 {
 	size_t device = us_boot_point_of(b->plan, US_BOOT_DEVICE);
+	b->run->end_clock_ns = us_now_ns();
+	if (b->sampling)
+		b->how->sampler->end(b->how->sampler->ctx);
+	if (!b->run->whole && b->how->late)
+		b->how->late(b->how->late_ctx, us_launch_pid(b->launch));
 	if (b->how->done && b->run->whole && device != SIZE_MAX &&
 	    b->run->at[device].way == US_BOOT_BY_TRACE)
 		b->how->done(b->how->done_ctx);
@@ -596,10 +603,7 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 		read_file(b);
 		read_events(b);
 		if (is_over(b)) {
-			if (!b->run->whole && b->how->late)
-				b->how->late(b->how->late_ctx,
-					     us_launch_pid(b->launch));
-			tell_done(b);
+			tell_over(b);
 			return 0;
 		}
 		if (b->how->stopped())
@@ -665,7 +669,8 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 		r = start(&b, e);
 	if (r == 0)
 		r = wait_for_end(&b, e);
-	ret->end_clock_ns = us_now_ns();
+	if (!ret->end_clock_ns)
+		ret->end_clock_ns = us_now_ns();
 	if (b.start_ns)
 		ret->end_ns = ret->end_clock_ns - b.start_ns -
 			      stood_until(&b, ret->end_clock_ns);

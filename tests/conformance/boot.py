@@ -301,6 +301,15 @@ class Boot(Profiles, FirstFunctions):
                 check("vCPU 0: " in done.stderr and "thread_entry+0x" in done.stderr,
                       done.stderr)
 
+    def never_idle(self):
+        """A guest that spins.  The look at where it is stops it, which is no idle vCPU."""
+        done = self.boot("--until", "first-idle", "-t", "3", elf=self.elf("leaf.elf"),
+                         good=(1,))
+        check("boot: first idle was not reached in 3 s: " in done.stderr, done.stderr)
+        check("vCPU 0: " in done.stderr, done.stderr)
+        check("never becomes idle" in done.stderr, done.stderr)
+        check("ELF@BIAS" not in done.stderr, done.stderr)
+
     def resets_itself(self):
         """As often as the guest says that it does; SeaBIOS resets the machine once more each
         time, to begin with clean memory.  The guest asks in three ways, one after the other
@@ -406,6 +415,7 @@ class Boot(Profiles, FirstFunctions):
         point("a point that is never reached", self.never_reached)
         more("a point of another processor that is never reached",
              self.never_reached_elsewhere)
+        point("a guest that is never idle", self.never_idle)
         point("a guest that resets itself", self.resets_itself)
         point("a VMM that goes to the background", self.goes_away)
         point("QEMU ends with uniscope, however that ends", self.killed)
