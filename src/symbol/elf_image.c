@@ -7,6 +7,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/mini_debug.h"
+#include "symbol/pe_file.h"
 #include "symbol/symbol_list.h"
 
 #include <elf.h>
@@ -35,6 +36,15 @@ static int open_list(const char *path, struct us_elf_image **ret, struct us_err 
 	return r == -ENOMEM || r == -EINVAL ? r : r < 0 ? -ENOEXEC : 0;
 }
 
+/* -ENODATA: a PE file without symbols; -ENOEXEC: neither ELF nor PE. */
+static int open_file(const char *path, struct us_elf_file *ret, struct us_err *e)
+{
+	int r = us_elf_file_open(path, ret, e);
+	if (r != -ENOEXEC)
+		return r;
+	return us_pe_file_open(path, ret, e);
+}
+
 int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err *e)
 {
 	struct us_elf_image *i = calloc(1, sizeof(*i));
@@ -42,7 +52,7 @@ int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err
 		free(i);
 		return us_fail(e, -ENOMEM, "read ELF file %s: no memory", path);
 	}
-	int r = us_elf_file_open(path, &i->file, e);
+	int r = open_file(path, &i->file, e);
 	if (r == 0) {
 		r = us_elf_symbols_read(&i->file, &i->symbols, e);
 		if (r < 0)
@@ -50,7 +60,9 @@ int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err
 	}
 	if (r < 0) {
 		us_elf_image_close(i);
-		return r == -ENOEXEC ? open_list(path, ret, e) : r;
+		if (r == -ENOEXEC)
+			return open_list(path, ret, e);
+		return r == -ENODATA ? -ENOEXEC : r;
 	}
 	us_build_id_read(&i->file, &i->build_id);
 	*ret = i;

@@ -22,9 +22,9 @@ struct us_elf_symbol {
 	const char *file;    /* of a local symbol: its source file; NULL: unknown */
 };
 
-/* Accepts the output of nm as well, as an image whose code is not known
- * (symbol_list.h).  -ENOEXEC: not ELF; -EBADMSG: malformed ELF.  A file without symbols
- * is no error. */
+/* Accepts PE/COFF files with symbols as well (pe_file.h), and the output of nm, as an
+ * image whose code is not known (symbol_list.h).  -ENOEXEC: none of these; -EBADMSG:
+ * malformed.  An ELF file without symbols is no error. */
 US_MUST_CHECK int us_elf_image_open(const char *path, struct us_elf_image **ret,
 				    struct us_err *e);
 void us_elf_image_close(struct us_elf_image *i); /* accepts NULL */
