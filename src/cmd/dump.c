@@ -549,8 +549,11 @@ static void show(struct dump *d, const struct settings *s)
 	if (d->hazard[0])
 		printf("caution: %s\n", d->hazard);
 	if (d->images.n && !names_hold(d))
-		puts("warning: the symbol file is not the one that the guest runs: its "
-		     "memory differs; addresses only");
+		puts(d->images.v[0].guessed
+			     ? "warning: the guest runs none of the files with symbols "
+			       "beside its image; addresses only (-e FILE)"
+			     : "warning: the symbol file is not the one that the guest "
+			       "runs: its memory differs; addresses only");
 	else if (!compared(d))
 		puts("warning: the symbol file could not be compared with the guest's "
 		     "memory: little or nothing of it is mapped there");

@@ -6,6 +6,7 @@
 #include "symbol/beside_walk.h"
 #include "symbol/build_id.h"
 #include "symbol/payload.h"
+#include "symbol/pe_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -95,6 +96,14 @@ static bool same_code(const struct us_elf_file *a, const struct us_elf_file *b)
 	       (is_in(a, b) || is_in(b, a));
 }
 
+/* A guest runs no uniscope, which may well lie near the image. */
+static bool is_uniscope(const char *path)
+{
+	struct stat a, b;
+	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* All code of f, run by run, anywhere in the raw bytes. */
 static bool is_in_raw(struct original *o, const struct us_elf_file *f)
 {
@@ -131,7 +140,9 @@ static enum verdict judge(struct original *o, const struct us_elf_file *f)
 	}
 	if (o->elf)
 		return same_code(o->elf, f) ? SAME_CODE : REFUSED;
-	return is_in_raw(o, f) ? SAME_CODE : UNKNOWN;
+	if (is_in_raw(o, f))
+		return SAME_CODE;
+	return us_pe_is_plain(o->raw, o->size) ? REFUSED : UNKNOWN;
 }
 
 static bool same_build(const char *path, const struct us_elf_file *f)
@@ -204,6 +215,8 @@ static int judge_all(struct original *o, const struct us_near_files *near,
 	for (size_t i = 0; i < near->n && ret->n < most; i++) {
 		struct us_elf_file f;
 		struct us_err e;
+		if (is_uniscope(near->v[i].path))
+			continue;
 		int r = us_elf_file_open(near->v[i].path, &f, &e);
 		if (r == -ENOMEM)
 			return r;

@@ -10,7 +10,9 @@
  *   - by the build-id, if both have one;
  *   - else by its code: the image has all of it, byte for byte;
  *   - if the image is larger than the limit, or compressed in a way that payload.h does
- *     not unpack, neither can be checked, and the guest's memory decides.
+ *     not unpack, neither can be checked, and the guest's memory decides.  UEFI
+ *     programs are not packed: for them it must be shown.
+ * uniscope's own program is never taken.
  * The files are hostile: only regular ones are opened, without blocking; the number of
  * files and the bytes that are compared are bounded.
  */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char source[] =
 	"static volatile int sink;\n"
@@ -306,6 +307,29 @@ static void nothing_that_could_hang_or_mislead(void **state)
 	FOUND("os/not-there", "none");
 }
 
+/* Files that lie near by chance: this program itself, and any beside a UEFI program,
+ * whose code is not packed. */
+static void nothing_that_cannot_be_it(void **state)
+{
+	static uint8_t image[4096];
+	char own[512];
+	(void)state;
+	build("none");
+	write_file("os/image", image, sizeof(image));
+	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	assert_true(n > 0);
+	own[n] = '\0';
+	assert_int_equal(symlink(own, in_work_dir("os/image.elf")), 0);
+	FOUND("os/image", "none");
+	need("rm os/image.elf && cp src/full os/tool");
+	FOUND("os/image", "os/tool: nothing shows its build");
+	memcpy(image, "MZ", 2);
+	write_file("os/image", image, sizeof(image));
+	FOUND("os/image", "none");
+	need("cat src/full >>os/image"); /* as gnu-efi's objcopy: all code of it */
+	FOUND("os/image", "os/tool: the same code");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +344,7 @@ int main(void)
 		cmocka_unit_test(compressed_bytes),
 		cmocka_unit_test(damaged_payloads),
 		cmocka_unit_test(nothing_that_could_hang_or_mislead),
+		cmocka_unit_test(nothing_that_cannot_be_it),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
