@@ -183,8 +183,9 @@ static bool push_unknown(struct us_profile *p, us_gva pc, const char *module)
 	return push_frame(p, index, 0, NULL);
 }
 
-/* Code of a Linux guest that is in no image: its file, or its kind, by its address. */
-static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc)
+/* Code of a Linux guest that is in no image: its file, or its kind.  Low addresses
+ * alone make no program: the firmware and the kernel's decompressor run there too. */
+static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc, bool user)
 {
 	const struct us_profile_mapping *m = us_profile_mapping_at(p, &p->views.v[view],
 								   pc);
@@ -193,7 +194,7 @@ static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc)
 		return of->f.path;
 	if (!us_profile_fact(p, "linux"))
 		return NULL;
-	if (!(pc >> 63))
+	if (user)
 		return US_MODULE_USER;
 	return pc >= LINUX_MODULES ? US_MODULE_LOADED : NULL;
 }
@@ -225,7 +226,8 @@ static bool push_pseudo(struct us_profile *p, us_gva pc, const char *name)
 	return push_frame(p, intern(p, &func), 0, NULL);
 }
 
-static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return)
+static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return,
+			bool user)
 {
 	struct us_frame f[MAX_INLINED];
 	const char *pseudo = pseudo_of(p, pc);
@@ -237,7 +239,8 @@ static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_
 			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);
 	if (!n || !f[n - 1].func) /* inlined names may be missing: a dwz file is gone */
 		return push_unknown(p, is_return ? pc - 1 : pc,
-				    n ? f[0].module : part_of(p, view, pc - is_return));
+				    n ? f[0].module
+				      : part_of(p, view, pc - is_return, user));
 	for (size_t i = 0; i < n; i++)
 		if (f[i].func && !push_known(p, &f[i]))
 			return false;
@@ -276,16 +279,19 @@ static bool push_host(struct us_profile *p, us_hva pc)
 	return push_frame(p, intern(p, &func), 0, NULL);
 }
 
-#define HOST_VIEW (1ULL << 32) /* above all numbers of the guest */
+/* Above all numbers of the guest's views. */
+#define HOST_VIEW (1ULL << 32)
+#define USER_CODE (1ULL << 33) /* the same address may be either ring's */
 
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return)
 {
 	us_gva pc = p->trie.nodes.v[node].pc;
 	bool host = p->trie.nodes.v[node].flags & US_PC_HOST;
+	bool user = p->trie.nodes.v[node].flags & US_PC_USER;
 	uint32_t view = host ? 0 : us_profile_view(p, node);
-	uint32_t *known = us_pair_map_at(&p->known_sites, pc,
-					 (host ? HOST_VIEW : view) << 1 | is_return);
+	uint64_t code = host ? HOST_VIEW : view | (user ? USER_CODE : 0);
+	uint32_t *known = us_pair_map_at(&p->known_sites, pc, code << 1 | is_return);
 	if (!known || view == US_PROFILE_NONE)
 		return NULL;
 	if (*known)
@@ -293,7 +299,7 @@ const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t nod
 	size_t first = p->frames.n;
 	struct us_profile_site *site = us_vec_push(&p->sites);
 	if (!site || !(host ? push_host(p, pc - is_return)
-			    : push_frames(p, view, pc, is_return)))
+			    : push_frames(p, view, pc, is_return, user)))
 		return NULL;
 	site->first = (uint32_t)first;
 	site->n = (uint32_t)(p->frames.n - first);

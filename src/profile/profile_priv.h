@@ -293,7 +293,7 @@ struct us_profile {
 	} funcs;
 	uint32_t *func_slot; /* hash table of index + 1 */
 	size_t func_slots;
-	struct us_pair_map known_sites; /* (pc, is return) to index + 1 */
+	struct us_pair_map known_sites; /* (pc, kind of code, is return) to index + 1 */
 	struct {
 		struct us_profile_site *v;
 		size_t n, cap;

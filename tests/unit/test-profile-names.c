@@ -242,6 +242,46 @@ static void test_pseudo_functions_are_not_at_0(void **state)
 	us_profile_free(p);
 }
 
+static void add_sample(struct us_writer *w, uint64_t t, us_gva pc, uint8_t flags)
+{
+	struct us_sample x = {
+		.t_ns = t, .state = US_VCPU_GUEST, .end = US_END_ROOT, .weight = 1
+	};
+	assert_int_equal(us_writer_sample(w, &x, &pc, &flags, 1, NULL), 0);
+}
+
+/* The kernel's decompressor and the firmware have low addresses, as programs have. */
+static void test_low_code_of_ring_0_is_no_program(void **state)
+{
+	(void)state;
+	struct us_writer *w;
+	struct us_profile *p = NULL;
+	struct us_record_stats s = { .elapsed_ns = 100 };
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	assert_int_equal(us_writer_fact(w, "linux", "6.1", NULL), 0);
+	add_sample(w, 1, 0x1000, 0);
+	add_sample(w, 2, 0x2000, US_PC_USER);
+	add_sample(w, 3, 0x2000, 0); /* the same address later, by the kernel itself */
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", NULL), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read(fd, NULL, &p, NULL), 0);
+	close(fd);
+	size_t n, users = 0;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!f[i].user && !f[i].kernel)
+			continue;
+		assert_true(f[i].user != f[i].kernel);
+		assert_true(f[i].user ? f[i].module && !strcmp(f[i].module, "[user]")
+				      : !f[i].module);
+		users += f[i].user;
+	}
+	assert_int_equal(users, 1);
+	us_profile_free(p);
+}
+
 /* Before and after as a table: a row for each function, most changed first. */
 static struct us_comparison compare(const struct us_profile *before,
 				    const struct us_profile *after)
@@ -420,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_demangled_and_focus),
 		cmocka_unit_test(test_namesakes_by_their_long_names),
 		cmocka_unit_test(test_pseudo_functions_are_not_at_0),
+		cmocka_unit_test(test_low_code_of_ring_0_is_no_program),
 		cmocka_unit_test(test_compared_with_dwarf),
 		cmocka_unit_test(test_compared_without_dwarf),
 		cmocka_unit_test(test_compared_with_a_file_without_files),
