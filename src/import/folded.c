@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import/folded.c: folded stacks as a recording; see import.h. */
 #include "import/import.h"
+#include "import/other.h"
 
 #include "base/cleanup.h"
 #include "base/packed.h"
@@ -132,6 +133,16 @@ static int bad(size_t number, const char *what, struct us_err *e)
 	return -EBADMSG;
 }
 
+static int bad_form(size_t number, const uint8_t *line, size_t n, struct us_err *e)
+{
+	if (!us_import_is_script(line, n))
+		return bad(number, "has no count at its end", e);
+	us_fail(e, -EBADMSG, "import: this is the text of perf script");
+	us_hint(e, "import the perf.data itself, or fold the text first "
+		   "(stackcollapse-perf.pl)");
+	return -EBADMSG;
+}
+
 /* Where the digits begin that end before `end`. */
 static size_t digits_before(const uint8_t *line, size_t end)
 {
@@ -212,7 +223,7 @@ static int read_line(struct folded *f, const uint8_t *line, size_t n, size_t num
 	if (memchr(line, '\0', n))
 		return bad(number, "has a NUL byte: this is not text", e);
 	if (!count_of(line, &n, &l))
-		return bad(number, "has no count at its end", e);
+		return bad_form(number, line, n, e);
 	if (__builtin_add_overflow(f->total, l.count, &f->total) || f->total >> 62)
 		return bad(number, "the counts add up to more than fits", e);
 	if (!l.count && !l.part)
@@ -372,6 +383,25 @@ static uint64_t random_seed(void)
 	return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : 1;
 }
 
+/* What cannot be lines of text. */
+static int check_bytes(const uint8_t *bytes, size_t n, struct us_err *e)
+{
+	const char *unpacker = us_unpacker(bytes, n);
+	if (unpacker) {
+		us_fail(e, -EBADMSG, "import: the file is compressed");
+		us_hint(e, "%s it; a profile of pprof (.pb.gz) is not read", unpacker);
+		return -EBADMSG;
+	}
+	if (us_import_is_pprof(bytes, n)) {
+		us_fail(e, -EBADMSG,
+			"import: this is a profile of pprof, which is not read");
+		us_hint(e, "import takes perf.data and folded stacks; pprof itself "
+			   "compares profiles: go tool pprof -diff_base BEFORE AFTER");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
 int us_import_folded(const uint8_t *bytes, size_t n, const struct us_import_opts *o,
 		     struct us_writer *w, struct us_import_result *ret,
 		     struct us_err *e)
@@ -382,15 +412,11 @@ int us_import_folded(const uint8_t *bytes, size_t n, const struct us_import_opts
 	e = e ? e : &sink;
 	if (!f)
 		return no_memory(e);
-	if (us_unpacker(bytes, n)) {
-		free(f);
-		us_fail(e, -EBADMSG, "import: the file is compressed");
-		us_hint(e, "%s it", us_unpacker(bytes, n));
-		return -EBADMSG;
-	}
 	f->ret = ret;
 	f->seed = random_seed();
-	int rc = read_lines(f, bytes, n, e);
+	int rc = check_bytes(bytes, n, e);
+	if (!rc)
+		rc = read_lines(f, bytes, n, e);
 	if (!rc)
 		rc = write_facts(f, o, w, e);
 	us_writer_name_by(w, &(struct us_namer){ name_at, f });

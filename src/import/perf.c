@@ -308,19 +308,26 @@ static int write_samples(struct import *x)
 
 /* ---- Which guest ---- */
 
+static int no_samples(const struct import *x)
+{
+	const char *hint = "perf kvm --guest record takes them";
+	if (x->ret->left_out)
+		hint = us_perf_is_by_perf(x->file)
+			       ? "perf kvm --guest record takes them; --all imports "
+				 "the host's samples"
+			       : "perf itself did not write it; if uniscope report -f "
+				 "perf did, --all imports all of it";
+	us_fail(x->e, -ENODATA, "import: the file has no samples of a guest");
+	us_hint(x->e, "%s", hint);
+	return -ENODATA;
+}
+
 static int check_pids(const struct import *x)
 {
 	char list[256] = "";
 	size_t at = 0;
-	if (!x->due.n) {
-		us_fail(x->e, -ENODATA, "import: the file has no samples of a guest");
-		us_hint(x->e,
-			x->ret->left_out
-				? "perf kvm --guest record takes them; --all imports "
-				  "the host's samples"
-				: "perf kvm --guest record takes them");
-		return -ENODATA;
-	}
+	if (!x->due.n)
+		return no_samples(x);
 	if (x->n_pid < 2 || x->o->all)
 		return 0;
 	for (size_t i = 0; i < x->n_pid && at < sizeof(list) - 16; i++)

@@ -473,6 +473,13 @@ static uint64_t features_of(const struct us_perf_file *f)
 	return bits;
 }
 
+bool us_perf_is_by_perf(const struct us_perf_file *f)
+{
+	return f->cut || f->n < FILE_HEAD ||
+	       get_u64(f->swapped, f->bytes + 8) == PIPE_HEAD ||
+	       features_of(f) >> FEATURE_HOST & 1;
+}
+
 /* From the sections after the data, which the header's bits announce. */
 static int arch_of_file(struct us_perf_file *f, uint64_t sections,
 			const struct us_perf_ops *ops, void *ctx)

@@ -80,6 +80,9 @@ struct us_perf_file {
 US_MUST_CHECK int us_perf_read(struct us_perf_file *f, const struct us_perf_ops *ops,
 			       void *ctx, struct us_err *e);
 void us_perf_fini(struct us_perf_file *f);
+/* After us_perf_read(): false: it has no name of a host, which perf always writes (at
+ * the end), so another program made it, such as `uniscope report -f perf`. */
+bool us_perf_is_by_perf(const struct us_perf_file *f);
 /* Decode again a record that was passed to ops.sample. */
 US_MUST_CHECK int us_perf_again(struct us_perf_file *f, const uint8_t *record,
 				struct us_perf_sample *ret);

@@ -6,6 +6,7 @@ usage: test_cli.py PROGRAM SOURCE-DIR [CLASS...]: those of these classes, or all
 """
 import ctypes
 import fcntl
+import gzip
 import json
 import os
 import re
@@ -656,6 +657,27 @@ class Recording(Cli):
             with open(self.path("bad.folded"), "w") as f:
                 f.write(f"main;a {count}\n")
             self.fails(1, "line 1: has no count", "import", "-o", out, self.path("bad.folded"))
+
+    def test_what_import_does_not_read_is_told_apart(self):
+        made = self.path("in")
+        script = ("# cmdline : perf record\nCPU 0/KVM 7 [001] 5.491118: 2000000 cycles: \n"
+                  "\t7fb9 f+0x4 (/bin/a)\n\n", "a 7/7 5.49: 1 cycles: 7fb9 f+0x4 (/bin/a)\n")
+        for text in script:
+            with open(made, "w") as f:
+                f.write(text)
+            self.fails(1, "text of perf script\n.*perf.data itself", "import", made)
+        with open(made, "w") as f:
+            f.write("main;at 5.49 x\n")
+        self.fails(1, "line 1: has no count", "import", made)
+        data = self.fake()
+        self.assertEqual(run("report", "-o", self.path("x.pb.gz"), data).returncode, 0)
+        self.fails(1, "compressed\n.*gunzip it; .*pprof", "import", self.path("x.pb.gz"))
+        with gzip.open(self.path("x.pb.gz")) as packed, open(made, "wb") as f:
+            f.write(packed.read())
+        self.fails(1, "profile of pprof, which is not read", "import", made)
+        self.assertEqual(run("report", "-o", self.path("x.perf.data"), data).returncode, 0)
+        self.fails(1, "no samples of a guest\n.*report -f perf.*--all", "import",
+                   self.path("x.perf.data"))
 
     def test_names_are_words_for_a_shell(self):
         odd = self.path("it's \x1b[2J $(x).data")
