@@ -75,6 +75,49 @@ static void a_guest_that_stood(void **state)
 	free(text);
 }
 
+static bool tells_a_rate(double hz, double seconds, struct us_record_stats stats,
+			 const char *words)
+{
+	struct us_summary s = { .hz = hz, .n_vcpu = 2, .end = US_RECORD_DONE };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	s.stats = stats;
+	s.stats.elapsed_ns = (uint64_t)(seconds * 1e9);
+	us_summary_print(&s, out);
+	fclose(out);
+	bool has = strstr(text, words) != NULL;
+	print_message("# %s", text);
+	free(text);
+	return has;
+}
+
+/* One of three samples that is missing is no shortfall, and 0.5 Hz is not 0. */
+static void low_rates(void **state)
+{
+	(void)state;
+	struct us_record_stats few = { .due = 5, .running = 4, .late = 1 };
+	struct us_record_stats many = { .due = 100, .running = 23, .late = 77 };
+	struct us_record_stats chance = { .due = 43, .running = 43 };
+	assert_false(tells_a_rate(0.5, 5, few, "rate:"));
+	assert_false(tells_a_rate(0.5, 50, chance, "rate:"));
+	assert_true(tells_a_rate(0.5, 100, many,
+				 "rate: 0.12 Hz a vCPU, not the 0.5 asked for"));
+}
+
+static void no_rate_of_a_guest_that_stood(void **state)
+{
+	(void)state;
+	struct us_record_stats all = { .due = 200, .off = 100, .late = 100 };
+	struct us_record_stats half = {
+		.due = 200, .running = 50, .off = 50, .late = 100
+	};
+	assert_false(tells_a_rate(100, 1, all, "rate:"));
+	assert_true(tells_a_rate(100, 1, all, "off: 100.0 %"));
+	assert_true(tells_a_rate(100, 1, half, "rate: 50 Hz a vCPU, not the 100"));
+}
+
 static char *printed_tasks(const struct us_wait_stats *waits, const char *none)
 {
 	const struct us_summary s = { .hz = 1000,
@@ -164,6 +207,8 @@ int main(void)
 		cmocka_unit_test(says_nothing_where_the_rate_was_reached),
 		cmocka_unit_test(late_samples),
 		cmocka_unit_test(a_guest_that_stood),
+		cmocka_unit_test(low_rates),
+		cmocka_unit_test(no_rate_of_a_guest_that_stood),
 		cmocka_unit_test(tasks_that_waited),
 		cmocka_unit_test(limits_that_were_reached),
 		cmocka_unit_test(the_budget),

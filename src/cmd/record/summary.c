@@ -31,24 +31,48 @@ static uint64_t taken(const struct us_record_stats *s)
 	return s->running + s->idle + s->off;
 }
 
-/* Over the time that the guest had. */
-static double reached_hz(const struct us_summary *s)
+/* Seconds that the guest had, of all vCPUs together. */
+static double vcpu_seconds(const struct us_summary *s)
 {
 	const struct us_record_stats *t = &s->stats;
-	double seconds = (double)t->elapsed_ns / 1e9;
+	double seconds = (double)t->elapsed_ns / 1e9 * s->n_vcpu;
 	if (t->vcpu_ns > t->stolen_ns)
 		seconds *= 1 - (double)t->stolen_ns / (double)t->vcpu_ns;
-	if (seconds <= 0 || !s->n_vcpu)
-		return 0;
-	return (double)taken(&s->stats) / seconds / s->n_vcpu;
+	return seconds > 0 ? seconds : 0;
+}
+
+static double reached_hz(const struct us_summary *s)
+{
+	double seconds = vcpu_seconds(s);
+	return seconds > 0 ? (double)taken(&s->stats) / seconds : 0;
+}
+
+/* Of a few samples, chance alone may have left one out.  Of a guest that stood nearly
+ * all the time, the rate says nothing, and no option changes it. */
+static bool fell_short(const struct us_summary *s)
+{
+	double asked = s->hz * vcpu_seconds(s), got = (double)taken(&s->stats);
+	bool has_reason = s->stats.late || s->stats.backed_off;
+	if (got >= 0.9 * asked || (double)s->stats.off > 0.9 * got)
+		return false;
+	return asked >= (has_reason ? 10 : 100);
+}
+
+/* With two digits where that is less than a whole number has. */
+static void print_hz(double hz, FILE *out)
+{
+	fprintf(out, hz < 9.95 ? "%.2g" : "%.0f", hz);
 }
 
 static void print_shortfall(const struct us_summary *s, FILE *out)
 {
-	double reached = reached_hz(s);
-	if (reached >= 0.9 * s->hz)
+	if (!fell_short(s))
 		return;
-	fprintf(out, "rate: %.0f Hz a vCPU, not the %.0f asked for", reached, s->hz);
+	fputs("rate: ", out);
+	print_hz(reached_hz(s), out);
+	fputs(" Hz a vCPU, not the ", out);
+	print_hz(s->hz, out);
+	fputs(" asked for", out);
 	if (s->stats.backed_off > s->stats.late)
 		fprintf(out,
 			": more would take over %.1f %% of the guest's time "
