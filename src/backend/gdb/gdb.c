@@ -269,7 +269,7 @@ static void describe(struct gdb *b)
 	us_remote_describe(&b->remote, accel_of(b), &stop_ops);
 	snprintf(base->how, sizeof(base->how), "%s stub%s%s, memory: %.80s",
 		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
-		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
+		 s->run == US_GDB_PAUSED ? ", the guest was paused at the start" : "",
 		 us_peer_ram_how(&b->remote.ram));
 	if (s->n_beyond)
 		us_append(

@@ -586,7 +586,7 @@ static void describe(struct qmp *b)
 	base->arch = US_ARCH_X86_64;
 	us_remote_describe(&b->remote, b->remote.guest.accel, &stop_ops);
 	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
-		 b->paused ? ", the guest is paused" : "",
+		 b->paused ? ", the guest was paused at the start" : "",
 		 us_peer_ram_how(&b->remote.ram));
 }
 
