@@ -74,6 +74,8 @@ struct us_guest {
 	bool several; /* the process runs more than one machine; vcpu[] has the vCPUs of
 			 all */
 	bool libvirt; /* libvirt started it, and is connected to its monitor */
+	bool qmp_is_ours; /* uniscope started it with the monitor qmp, and its user gave
+			     it no other */
 
 	/* Monitor and stub that the command line offers, as TARGETs: "qmp:/run/m.sock",
 	 * "qmp:127.0.0.1:4444", "gdb:127.0.0.1:1234", "gdb:/run/g.sock"; "" if none.

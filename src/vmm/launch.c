@@ -41,6 +41,7 @@ struct us_launch {
 	char qmp[US_LAUNCH_PATH + 16], gdb[US_LAUNCH_PATH + 16],
 		start[US_LAUNCH_PATH + 16];
 	struct us_qmp *monitor; /* on start.sock, from wait() to go() */
+	bool owned;		/* its user gave it a monitor, too */
 	bool must_go;		/* -S was added, and go() has not run yet */
 	struct us_launch_guard guard;
 	bool has_modes;
@@ -161,6 +162,7 @@ static int start_watched(struct us_launch *l, char *const argv[], struct us_err 
 	}
 	if (args.gdb)
 		snprintf(l->gdb, sizeof(l->gdb), "%s/gdb.sock", l->dir);
+	l->owned = args.owned;
 	l->must_go = args.stop;
 	/* Start the guard before there is anything to guard. */
 	r = l->must_go ? us_launch_guard_start(&l->guard, l->start) : 0;
@@ -277,6 +279,7 @@ static bool qemu_is_ready(struct us_launch *l, struct us_guest *g)
 	if (!find_guest(l, g) || us_guest_vcpus_from_monitor(g, l->monitor, NULL) < 0)
 		return false;
 	snprintf(g->qmp, sizeof(g->qmp), "qmp:%s", l->qmp);
+	g->qmp_is_ours = !l->owned;
 	if (l->gdb[0])
 		snprintf(g->gdb, sizeof(g->gdb), "gdb:%s", l->gdb);
 	return g->n_vcpu > 0;

@@ -32,6 +32,7 @@ static void add_for_qemu(struct us_launch_args *a, unsigned n, const char *dir,
 {
 	a->qemu = true;
 	a->daemon = c->daemon;
+	a->owned = c->n_qmp > 0;
 	name_socket(a->qmp_word, sizeof(a->qmp_word), dir, "qmp.sock");
 	name_socket(a->start_word, sizeof(a->start_word), dir, "start.sock");
 	add(a, &n, "-qmp", a->qmp_word);

@@ -13,6 +13,7 @@ struct us_launch_args {
 	char qmp_word[US_LAUNCH_PATH + 32], start_word[US_LAUNCH_PATH + 32],
 		gdb_word[US_LAUNCH_PATH + 32];
 	bool qemu;   /* two monitors were added */
+	bool owned;  /* its user gave it a monitor, too */
 	bool gdb;    /* a stub was added */
 	bool stop;   /* -S was added */
 	bool daemon; /* -daemonize was given: it would leave us */

@@ -228,9 +228,15 @@ static void told_by_the_guests_own_monitor(void **state)
 	if (!rig_start(&s.rig, false, 1, false))
 		skip();
 	scene_open(&s, true);
-	attach_and_leave(&s, false, NULL);
+	attach_and_leave(&s, false, "a stop by QEMU's monitor may be lost");
 	command(&s.rig, "stop");
+	attach_and_leave(&s, true, "a stop by QEMU's monitor may be lost");
+	/* Nobody else has the monitor, or libvirt has, which gets its own words. */
+	s.guest.qmp_is_ours = true;
 	attach_and_leave(&s, true, NULL);
+	s.guest.qmp_is_ours = false;
+	s.guest.libvirt = true;
+	attach_and_leave(&s, true, "a virsh suspend during a stop may be lost");
 	peer_stop(&s.peer);
 	rig_stop(&s.rig);
 }

@@ -25,6 +25,7 @@ static void adds_what_is_needed(void **state)
 		{ { QEMU, "-append", "-S" }, true, true, true, false },
 		{ { QEMU, "-daemonize" }, true, true, true, true },
 		{ { "kvm", "-m", "1" }, true, false, true, false },
+		{ { QEMU, "-qmp", "tcp::4444,server=on" }, true, true, true, false },
 		{ { QEMU, "-version" }, false, false, false, false },
 		{ { "firecracker", "--id", "x" }, false, false, false, false },
 		{ { "sh", "-c", QEMU }, false, false, false, false },
@@ -42,6 +43,7 @@ static void adds_what_is_needed(void **state)
 			fail_msg("case %zu: qemu %d gdb %d stop %d daemon %d", i,
 				 a.qemu, a.gdb, a.stop, a.daemon);
 		assert_int_equal(a.argv[n] != NULL, t[i].qemu);
+		assert_int_equal(a.owned, n > 1 && !strcmp(t[i].argv[1], "-qmp"));
 		if (t[i].qemu) {
 			assert_string_equal(a.argv[n + 1],
 					    "unix:/d/qmp.sock,server=on,wait=off");
@@ -201,6 +203,7 @@ static void runs_qemu(const char *accel, enum us_accel want)
 	assert_true(g.vcpu[0].tid > 0 && g.vcpu[1].tid > 0);
 	assert_int_not_equal(g.vcpu[0].tid, g.vcpu[1].tid);
 	assert_string_equal(g.qmp + 4, us_launch_qmp(l));
+	assert_true(g.qmp_is_ours);
 	assert_int_equal(us_launch_gdb(l)[0] != '\0', want == US_ACCEL_TCG);
 	if (want == US_ACCEL_TCG)
 		assert_string_equal(g.gdb + 4, us_launch_gdb(l));

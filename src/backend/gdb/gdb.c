@@ -260,6 +260,13 @@ static enum us_accel accel_of(const struct gdb *b)
 				 : b->remote.guest.accel;
 }
 
+/* A monitor's owner may pause the guest, and does not learn that it was in vain. */
+static bool may_lose_a_pause(const struct gdb *b)
+{
+	const struct us_guest *g = &b->remote.guest;
+	return b->session->qemu && g->qmp[0] && !g->qmp_is_ours && !g->libvirt;
+}
+
 static void describe(struct gdb *b)
 {
 	const struct us_gdb_session *s = b->session;
@@ -285,6 +292,11 @@ static void describe(struct gdb *b)
 		us_append(base->hazard, sizeof(base->hazard),
 			  "%staken for paused, which it stays: its vCPUs' threads "
 			  "slept; one that is suspended (S3) needs cont",
+			  base->hazard[0] ? "; " : "");
+	if (may_lose_a_pause(b))
+		us_append(base->hazard, sizeof(base->hazard),
+			  "%sa stop by QEMU's monitor may be lost meanwhile: see that "
+			  "query-status says paused",
 			  base->hazard[0] ? "; " : "");
 }
 
