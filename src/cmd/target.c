@@ -9,7 +9,9 @@
 #include "vmm/socket_peer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Copy what follows the scheme; an endpoint that does not fit is an error. */
 static int set_endpoint(char dst[US_ENDPOINT_SIZE], const char *text, struct us_err *e)
@@ -58,10 +60,33 @@ static const struct us_guest *guest_behind(const struct us_guest_list *l,
 	return NULL;
 }
 
-static int resolve_endpoint(const struct us_guest_list *l, const char *text,
+/* "host:port", where no part is a folder. */
+static bool has_port(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+	return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] &&
+	       !strchr(address, '/');
+}
+
+/* The endpoint as others know it: a path of ours may be relative. */
+static void make_absolute(const char *text, char *ret, size_t size)
+{
+	char cwd[PATH_MAX];
+	const char *address = strchr(text, ':') + 1;
+	bool path = *address && *address != '/' && !has_port(address);
+	if (!path || !getcwd(cwd, sizeof(cwd)))
+		snprintf(ret, size, "%s", text);
+	else
+		snprintf(ret, size, "%.4s%s/%s", text, strcmp(cwd, "/") ? cwd : "",
+			 address + (strncmp(address, "./", 2) ? 0 : 2));
+}
+
+static int resolve_endpoint(const struct us_guest_list *l, const char *given,
 			    struct us_found *ret, struct us_err *e)
 {
-	bool qmp = has_scheme(text, "qmp:");
+	char text[2 * PATH_MAX];
+	bool qmp = has_scheme(given, "qmp:");
+	make_absolute(given, text, sizeof(text));
 	int r = set_endpoint(qmp ? ret->target.qmp : ret->target.gdb, text, e);
 	if (r < 0)
 		return r;

@@ -790,6 +790,20 @@ class Targets(Cli):
         self.fails(3, "gone.sock", "record", "-o", self.path("x"), "qmp:" + gone)
         self.assertEqual(os.listdir(self.dir.name), [])
 
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_relative_sockets(self):
+        """As the shell completes them; the guest behind one is found all the same."""
+        stub = self.path("vm.gdb")
+        vm = self.guest_with_monitor(self.path("vm.qmp"), "-name", "near", "-gdb",
+                                     f"unix:{stub},server=on,wait=off")
+        self.wait_for(lambda: os.path.exists(stub))
+        for target in ("gdb:vm.gdb", "qmp:./vm.qmp", f"gdb:../{os.path.basename(self.dir.name)}/vm.gdb"):
+            done = run("ps", target, cwd=self.dir.name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, rf"(?m)^ *{vm.pid} near ")
+        done = run("dump", "gdb:vm.gdb", cwd=self.dir.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def bad_peer(self, scheme, talk):
         sock = self.path("peer.sock")
         peer = Peer(sock, talk)
