@@ -349,6 +349,47 @@ static void programs_have_their_own_space(void **state)
 	end(&g, 2);
 }
 
+/* Tables at root that map two MiB at va to pa (RISC-V privileged architecture, 4.4). */
+static void map_sv39(struct guest *g, us_gpa root, us_gva va, us_gpa pa)
+{
+	const uint64_t entry[2] = { (root + 0x1000) >> 2 | 1, pa >> 2 | 0xcf };
+	const us_gpa at[2] = { root + (va >> 30 & 511) * 8,
+			       root + 0x1000 + (va >> 21 & 511) * 8 };
+	for (int i = 0; i < 2; i++)
+		memcpy(g->ram + at[i], &entry[i], 8);
+}
+
+/* Firmware is seen at work for the kernel; by its own memory no kernel is there. */
+static void a_kernel_below_firmware(void **state)
+{
+	(void)state;
+	const uint64_t satp = 8ULL << 60 | 0x10000 >> 12;
+	const us_gva kernel = LINKED + 0xffffffff80000000;
+	struct guest g;
+	struct us_stack stack = { .n = 3,
+				  .pc = { 0x1000, 0x1100, kernel + 0x100 },
+				  .how = { [2] = US_HOW_INTERRUPT } };
+	struct us_capture c = { .regs = { .arch = US_ARCH_RISCV64,
+					  .pc = 0x1000,
+					  .bits = 64,
+					  .space = us_riscv_space(satp, true) } };
+	const struct us_live_sample l = { .capture = &c,
+					  .stack = &stack,
+					  .paging = &g.paging };
+	for (int loaded = 0; loaded < 2; loaded++) {
+		begin(&g, 1, "@0xffffffff80000000");
+		map_sv39(&g, 0x10000, kernel, 0x1000000);
+		load(&g, loaded ? 1 : 2, 0x1000000);
+		us_paging_new_sample(&g.paging);
+		us_images_sample(&g.images, &l);
+		if (loaded)
+			assert_int_equal(place_of(&g, 0)->root, 0);
+		else
+			assert_true(is_nowhere(&g, 0));
+		end(&g, 1);
+	}
+}
+
 /* A kernel that was linked low, and a program with other code at the same addresses. */
 static void a_low_kernel_names_no_program(void **state)
 {
@@ -601,6 +642,7 @@ int main(void)
 		cmocka_unit_test(one_kernel_after_the_other),
 		cmocka_unit_test(a_build_id_outweighs_patches),
 		cmocka_unit_test(programs_have_their_own_space),
+		cmocka_unit_test(a_kernel_below_firmware),
 		cmocka_unit_test(a_low_kernel_names_no_program),
 		cmocka_unit_test(the_kernel_has_another_root),
 		cmocka_unit_test(a_program_is_seen_after_its_kernel),

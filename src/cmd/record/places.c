@@ -311,21 +311,56 @@ static uint64_t next_pause(uint64_t pause_ns)
 	return 2 * pause_ns < MOST_NS ? 2 * pause_ns : MOST_NS;
 }
 
+/* Is this code of no known image, where the image would be? */
+static bool runs_at_guess(const struct us_images *i, size_t image,
+			  const struct us_capture *c)
+{
+	const struct us_place at = { .image = (uint8_t)image,
+				     .bias = i->v[image].bias };
+	return covers(i, &at, c->regs.pc) && !is_known(i, root_of(c), c->regs.pc);
+}
+
+/* What RISC-V's firmware interrupted, as if it had been captured: there page tables
+ * count that do not count for the firmware.  False: there is no such frame. */
+static bool find_below(const struct us_live_sample *l, struct us_capture *ret)
+{
+	const struct us_regs *own = &l->capture->regs;
+	const struct us_stack *s = l->stack;
+	struct us_space space;
+	uint8_t byte;
+	if (own->arch != US_ARCH_RISCV64 || !us_riscv_space_below(&own->space, &space))
+		return false;
+	for (unsigned k = 1; k < s->n; k++) {
+		if (s->how[k] != US_HOW_INTERRUPT ||
+		    !us_paging_read(l->paging, &space, s->pc[k], &byte, 1))
+			continue;
+		ret->regs = (struct us_regs){ .arch = own->arch,
+					      .bits = own->bits,
+					      .pc = s->pc[k],
+					      .user = s->flags[k] & US_PC_USER,
+					      .space = space };
+		return true;
+	}
+	return false;
+}
+
 /* Compare images without a place, at doubling intervals; at once if the vCPU runs where
  * the image would be. */
 static void compare_guesses(struct us_images *i, const struct us_live_sample *l)
 {
-	us_gpa root = root_of(l->capture);
-	us_gva pc = l->capture->regs.pc;
+	struct us_capture capture;
+	struct us_live_sample below = *l;
 	bool due = l->t_ns >= i->compare_ns;
 	bool near = i->hasty || l->t_ns >= i->near_ns;
+	below.capture = (due || near) && find_below(l, &capture) ? &capture : NULL;
 	for (size_t k = 0; k < i->n; k++) {
-		const struct us_place at = { .image = (uint8_t)k,
-					     .bias = i->v[k].bias };
-		bool here = near && covers(i, &at, pc) && !is_known(i, root, pc);
+		bool here = near && (runs_at_guess(i, k, l->capture) ||
+				     (below.capture && runs_at_guess(i, k, &capture)));
 		if (!here && (!due || !guess_of(i, k)))
 			continue;
 		compare_guess(i, k, l);
+		if (below.capture)
+			compare_guess(i, k, &below);
 		i->near_ns = i->hasty ? 0 : l->t_ns + FIRST_NS;
 	}
 	if (due) {
