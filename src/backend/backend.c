@@ -141,7 +141,10 @@ static int open_first(const struct us_target *t, struct us_backend **ret, char *
 		append(refused, size, o->name);
 		append(refused, size, ": ");
 		append(refused, size, why.msg);
-		if (!first.hint[0])
+		/* What is there and refuses is nearer than what is not there. */
+		bool nearer = first.code == -ENODEV && why.code != -ENODEV &&
+			      why.hint[0];
+		if (!first.hint[0] || nearer)
 			first = why;
 	}
 	us_fail(e, first.code ? first.code : -ENODEV,

@@ -3,6 +3,7 @@
 #include "vmm/socket_peer.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "vmm/proc.h"
 
 #include <errno.h>
@@ -381,6 +382,22 @@ enum us_socket_client us_socket_find_client(const char *endpoint, pid_t *ret_pid
 		return find_unix(endpoint, ret_pid);
 	unsigned port = port_here(endpoint);
 	return port ? find_tcp(port, ret_pid) : US_SOCKET_FREE;
+}
+
+const char *us_socket_name_client(const char *endpoint, const char *other, char *ret,
+				  size_t size)
+{
+	char name[96];
+	struct us_proc_stat st;
+	pid_t pid;
+	us_socket_find_client(endpoint, &pid);
+	_cleanup_close_ int proc = pid ? us_proc_open(pid) : -1;
+	if (proc >= 0 && us_proc_stat(proc, &st) == 0)
+		snprintf(ret, size, "%s (pid %d)",
+			 us_printable(name, sizeof(name), st.comm), (int)pid);
+	else
+		snprintf(ret, size, "%s", other);
+	return ret;
 }
 
 pid_t us_socket_server_pid(const char *endpoint)

@@ -17,6 +17,11 @@
  */
 pid_t us_socket_peer_pid(int fd);
 
+/* "gdb (pid 4711)": the client that is connected there; other: what to call one of
+ * whose process nothing is known.  Returns ret. */
+const char *us_socket_name_client(const char *endpoint, const char *other, char *ret,
+				  size_t size);
+
 /*
  * Pid of the process that listens at "/path", or at "host:port" of this host; nothing
  * is connected.  0: none, or on another host, or of another user, whose files may not

@@ -804,6 +804,30 @@ class Targets(Cli):
         done = run("dump", "gdb:vm.gdb", cwd=self.dir.name)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_held_monitor(self):
+        """Its holder is named, and the queue of the monitor stays empty."""
+        sock = self.path("vm.qmp")
+        vm = self.guest_with_monitor(sock, "-name", "held")
+        holder = subprocess.Popen(["python3", "-c", "import socket, sys, time\n"
+                                   "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+                                   "print(s.recv(1), flush=True); time.sleep(100)", sock],
+                                  stdout=subprocess.PIPE)
+        self.addCleanup(holder.stdout.close)
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        holder.stdout.readline()
+        self.assertRegex(run("ps", str(vm.pid)).stdout,
+                         rf"qmp +no: python3\S* \(pid {holder.pid}\) has the monitor\n")
+        for _ in range(2):
+            done = run("dump", f"qmp:{sock}")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(f"(pid {holder.pid}) has the monitor", done.stderr)
+            self.assertIn("one more -qmp", done.stderr)
+        holder.kill()
+        holder.wait()
+        self.assertRegex(run("ps", str(vm.pid)).stdout, "qmp +yes")
+
     def bad_peer(self, scheme, talk):
         sock = self.path("peer.sock")
         peer = Peer(sock, talk)

@@ -33,7 +33,13 @@ static void expect_client(const char *endpoint, int listener)
 	assert_int_equal(us_socket_peer_pid(fd), getpid());
 	assert_int_equal(us_socket_find_client(endpoint, &pid), US_SOCKET_TAKEN);
 	assert_int_equal(pid, getpid());
+	char who[160], want[32];
+	snprintf(want, sizeof(want), " (pid %d)", (int)getpid());
+	assert_non_null(
+		strstr(us_socket_name_client(endpoint, "x", who, sizeof(who)), want));
 	close(fd);
+	assert_string_equal(us_socket_name_client(endpoint, "x", who, sizeof(who)),
+			    "x");
 	assert_int_equal(us_socket_find_client(endpoint, &pid), US_SOCKET_FREE);
 	assert_int_equal(pid, 0);
 	close(served);

@@ -345,7 +345,8 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
 	b->remote.base.ops = &us_backend_gdb;
 	struct us_qmp *q = NULL;
-	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
+	bool free = t->qmp[0] && us_socket_find_client(t->qmp, NULL) != US_SOCKET_TAKEN;
+	if (free && us_qmp_open(t->qmp, &q, NULL) < 0)
 		q = NULL;
 	int r = attach(b, t, q, e);
 	if (r == 0) {

@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/rights.h"
-#include "base/text.h"
-#include "vmm/proc.h"
 #include "vmm/socket.h"
 #include "vmm/socket_peer.h"
 
@@ -71,15 +69,9 @@ static void rescue_anew(void *ctx, bool held)
 
 static int fail_taken(const char *endpoint, struct us_err *e)
 {
-	char who[160] = "another debugger", name[96];
-	struct us_proc_stat st;
-	pid_t pid;
-	us_socket_find_client(endpoint, &pid);
-	_cleanup_close_ int proc = pid ? us_proc_open(pid) : -1;
-	if (proc >= 0 && us_proc_stat(proc, &st) == 0)
-		snprintf(who, sizeof(who), "%s (pid %d)",
-			 us_printable(name, sizeof(name), st.comm), (int)pid);
-	us_fail(e, -EBUSY, "attach to the GDB stub %s: %s has it", endpoint, who);
+	char who[160];
+	us_fail(e, -EBUSY, "attach to the GDB stub %s: %s has it", endpoint,
+		us_socket_name_client(endpoint, "another debugger", who, sizeof(who)));
 	us_hint(e, "detach that debugger, or use another --backend");
 	return -EBUSY;
 }

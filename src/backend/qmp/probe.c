@@ -3,9 +3,15 @@
 #include "backend/qmp/probe.h"
 #include "backend/peer_ram.h"
 #include "vmm/socket.h"
+#include "vmm/socket_peer.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A client may be about to leave. */
+#define LEAVE_TRIES    5
+#define LEAVE_AGAIN_US 20000
 
 /* By the name of QEMU's program, before anyone has asked the monitor. */
 static bool is_other_processor(const struct us_guest *g)
@@ -16,6 +22,27 @@ static bool is_other_processor(const struct us_guest *g)
 		return false;
 	name += strlen(qemu) + 1;
 	return strncmp(name, "x86_64", 6) != 0 && strncmp(name, "i386", 4) != 0;
+}
+
+/*
+ * A connection that waits for the present client to leave would stay in QEMU's queue,
+ * and in the way of others.  So do not even try.  What this process holds it lets go.
+ */
+static bool is_held(const char *endpoint, struct us_err *why)
+{
+	char who[160];
+	pid_t pid;
+	for (unsigned i = 0; i < LEAVE_TRIES; i++) {
+		if (us_socket_find_client(endpoint, &pid) != US_SOCKET_TAKEN ||
+		    pid == getpid())
+			return false;
+		usleep(LEAVE_AGAIN_US);
+	}
+	us_fail(why, -EBUSY, "%s has the monitor",
+		us_socket_name_client(endpoint, "another client", who, sizeof(who)));
+	us_hint(why, "it serves one client at a time: give QEMU one more -qmp, or use "
+		     "another --backend");
+	return true;
 }
 
 int us_qmp_is_offered(const struct us_target *t, struct us_err *why)
@@ -32,7 +59,7 @@ int us_qmp_is_offered(const struct us_target *t, struct us_err *why)
 		return 0;
 	}
 	if (!t->qmp[0] && t->guest && t->guest->libvirt) {
-		us_fail(why, -EBUSY, "libvirt has the monitor");
+		us_fail(why, -ENODEV, "libvirt has the monitor");
 		us_hint(why, "use its GDB stub, --backend gdb");
 		return 0;
 	}
@@ -41,8 +68,9 @@ int us_qmp_is_offered(const struct us_target *t, struct us_err *why)
 		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
 		return 0;
 	}
-	return t->qmp[0] != '/' ||
-	       us_socket_find(t->qmp, "the monitor's socket", why) == 0;
+	if (t->qmp[0] == '/' && us_socket_find(t->qmp, "the monitor's socket", why) < 0)
+		return 0;
+	return !is_held(t->qmp, why);
 }
 
 int us_qmp_probe(const struct us_target *t, struct us_err *why)

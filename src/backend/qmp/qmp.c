@@ -609,7 +609,7 @@ static void qmp_close(struct us_backend *base)
 static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
 {
 	int r = us_qmp_open(t->qmp, &b->client, e);
-	/* Another client holds it, or QEMU gets no CPU and greets late. */
+	/* QEMU gets no CPU and greets late, or a client that is not seen holds it. */
 	if (r == -EBUSY)
 		r = us_qmp_open(t->qmp, &b->client, e);
 	if (r == 0)
