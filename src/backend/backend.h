@@ -39,6 +39,8 @@ struct us_target {
 	const struct us_guest *guest; /* NULL: known by its address only */
 	char qmp[US_ENDPOINT_SIZE];   /* endpoint without the scheme; "" if none */
 	char gdb[US_ENDPOINT_SIZE];
+	bool spared; /* these two are for others, who may come: each serves one client
+		      */
 	bool registers;			 /* the caller wants registers and memory */
 	const struct us_xen_guest *xen;	 /* NULL: no Xen domain */
 	const struct us_fake_opts *fake; /* NULL except in tests */

@@ -828,6 +828,20 @@ class Targets(Cli):
         holder.wait()
         self.assertRegex(run("ps", str(vm.pid)).stdout, "qmp +yes")
 
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_all_guests_leave_sockets_alone(self):
+        stub = self.path("vm.gdb")
+        vm = self.guest_with_monitor(self.path("vm.qmp"), "-name", "spared", "-gdb",
+                                     f"unix:{stub},server=on,wait=off")
+        self.wait_for(lambda: os.path.exists(stub))
+        done = run("record", "--all", "-d", "1", "-o", self.path("all"))
+        said = [s for s in done.stderr.split("not recorded") if f"{vm.pid} (spared)" in s]
+        self.assertEqual(len(said), 1, done.stderr)
+        self.assertIn("left to debuggers", said[0])
+        self.assertIn("left to managers", said[0])
+        self.assertIn("--backend gdb", said[0])
+        self.assertNotIn("is known", said[0])
+
     def bad_peer(self, scheme, talk):
         sock = self.path("peer.sock")
         peer = Peer(sock, talk)

@@ -68,6 +68,13 @@ static int is_offered(const struct us_target *t, struct us_err *why)
 		hint_stub(t->guest, why);
 		return 0;
 	}
+	if (t->spared) {
+		us_fail(why, -EBUSY,
+			"its GDB stub is left to debuggers, since it serves one client "
+			"at a time");
+		us_hint(why, "to take it all the same: --backend gdb");
+		return 0;
+	}
 	return t->gdb[0] != '/' ||
 	       us_socket_find(t->gdb, "the GDB stub's socket", why) == 0;
 }

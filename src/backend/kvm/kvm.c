@@ -71,7 +71,8 @@ static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
 	struct us_qmp *monitor = NULL;
 	/* The monitor knows the layout best.  If it is busy, the layout is found in the
 	 * maps of the process instead. */
-	bool free = t->qmp[0] && us_socket_find_client(t->qmp, NULL) != US_SOCKET_TAKEN;
+	bool free = t->qmp[0] && !t->spared &&
+		    us_socket_find_client(t->qmp, NULL) != US_SOCKET_TAKEN;
 	if (free && us_qmp_open(t->qmp, &monitor, NULL))
 		monitor = NULL;
 	int r = us_ram_open(&k->guest, monitor, &k->ram, e);

@@ -68,6 +68,13 @@ int us_qmp_is_offered(const struct us_target *t, struct us_err *why)
 		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
 		return 0;
 	}
+	if (t->spared) {
+		us_fail(why, -EBUSY,
+			"its monitor is left to managers, since it serves one client "
+			"at a time");
+		us_hint(why, "to take it all the same: --backend qmp");
+		return 0;
+	}
 	if (t->qmp[0] == '/' && us_socket_find(t->qmp, "the monitor's socket", why) < 0)
 		return 0;
 	return !is_held(t->qmp, why);

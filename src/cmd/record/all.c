@@ -50,6 +50,7 @@ static void tell_refused(struct us_member *m)
 	struct us_err e = m->e;
 	us_progress_end(&crowd_of(m)->progress);
 	us_fail(&e, m->code, "not recorded: %s: %s", m->text, m->e.msg);
+	us_hint(&e, "%s", m->e.hint);
 	us_complain(&e);
 }
 

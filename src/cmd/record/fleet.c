@@ -201,7 +201,7 @@ static struct us_member *add_member(struct us_fleet *f, const struct us_guest *g
 static void spare_sockets(const struct us_record_settings *s, struct us_target *t)
 {
 	if (!s->backend || !strcmp(s->backend, "auto"))
-		t->gdb[0] = t->qmp[0] = '\0';
+		t->spared = true;
 }
 
 static int new_recording(struct us_member *m, bool first, struct us_err *e)
