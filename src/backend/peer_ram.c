@@ -114,6 +114,24 @@ static bool is_flat_ram(struct us_peer_ram *m, const struct us_regs *regs)
 	return m->flat_sure;
 }
 
+static bool peer_has_more(struct us_peer_ram *m, struct us_paging *paging,
+			  const struct us_space *space, us_gva va)
+{
+	uint8_t byte;
+	return !us_paging_read(paging, space, va, &byte, 1) &&
+	       m->read_gva(m->ctx, va, &byte, 1);
+}
+
+/* Memory that was plugged in since the layout was read is not in it; a guest may use it
+ * for page tables, too.  The peer knows it. */
+static bool is_beyond(struct us_peer_ram *m, const struct us_regs *regs)
+{
+	struct us_paging paging;
+	us_paging_init(&paging, us_ram_mem(m->ram));
+	return peer_has_more(m, &paging, &regs->space, regs->pc) ||
+	       peer_has_more(m, &paging, &regs->space, regs->sp);
+}
+
 void us_peer_ram_prepare(struct us_peer_ram *m, struct us_regs *regs)
 {
 	us_mem_new_sample(us_peer_ram_mem(m));
@@ -123,6 +141,6 @@ void us_peer_ram_prepare(struct us_peer_ram *m, struct us_regs *regs)
 		     regs->space.mode != US_PAGING_UNKNOWN;
 	if (m->ram && paged && !m->sure && m->doubts < MAX_DOUBTS)
 		check(m, regs);
-	if (!m->ram || !paged || !m->sure)
+	if (!m->ram || !paged || !m->sure || is_beyond(m, regs))
 		regs->space.mode = US_PAGING_UNKNOWN;
 }

@@ -7,6 +7,9 @@
  * trusted once the page tables lead to the same bytes as the peer reads.  Until then
  * the peer reads.
  *
+ * A vCPU that uses memory which the layout lacks, because it was plugged in later, is
+ * read by the peer.
+ *
  * While paging is off, the layout is checked separately, and only code in RAM above 1
  * MiB counts: firmware is not all RAM, and copies of it are below 1 MiB.
  */
