@@ -19,7 +19,8 @@ static uint8_t image[IMAGE_SIZE];
 
 static void make_image(void)
 {
-	uint64_t *pml4 = (uint64_t *)(void *)image, *pdpt = pml4 + 512, *pd = pdpt + 512;
+	uint64_t *pml4 = (uint64_t *)(void *)image, *pdpt = pml4 + 512,
+		 *pd = pdpt + 512;
 	pml4[0] = (BASE + 0x1000) | 3;
 	pdpt[0] = (BASE + 0x2000) | 3;
 	for (uint64_t i = 0; i < 512; i++)

@@ -43,10 +43,9 @@ static int set_up(void **state)
 	us_mem_init(&mem);
 	us_paging_init(&paging, &mem);
 	module = (struct us_linux_module){ .start = MODULES, .end = MODULES + 4096 };
-	guest = (struct us_linux){ .modules = { .v = &module,
-						 .n = 1,
-						 .orc = &orc,
-						 .head = LIST } };
+	guest = (struct us_linux){
+		.modules = { .v = &module, .n = 1, .orc = &orc, .head = LIST }
+	};
 	memcpy(guest.modules.links, links, sizeof(links));
 	memset(&kernel, 0, sizeof(kernel));
 	static struct us_images images;

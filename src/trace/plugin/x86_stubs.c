@@ -69,15 +69,16 @@ static size_t lead_length(const uint8_t *p, size_t n)
 		return 0;
 	/* As padding in 32-bit code: lea and mov of a register to itself. */
 	bool pads = p[0] == 0x8d || (n >= 2 && p[0] == 0x89 && p[1] == 0xf6);
-	bool push_reg = (p[0] & 0xf8) == 0x50 || (p[0] == 0x41 && (p[1] & 0xf8) == 0x50);
-	return pads || push_reg || x.kind == US_X86_NOP || x.kind == US_X86_ENDBR ? x.len
-										  : 0;
+	bool push_reg = (p[0] & 0xf8) == 0x50 ||
+			(p[0] == 0x41 && (p[1] & 0xf8) == 0x50);
+	return pads || push_reg || x.kind == US_X86_NOP || x.kind == US_X86_ENDBR
+		       ? x.len
+		       : 0;
 }
 
 /* The bytes after `from` at which instructions begin, up to the last push of the stub
  * there, as bits.  0: it is no stub. */
-static uint64_t lead_of(const struct us_stub_code *c, size_t from,
-			struct ending *ret)
+static uint64_t lead_of(const struct us_stub_code *c, size_t from, struct ending *ret)
 {
 	uint64_t begins = 0;
 	for (size_t at = from; at < c->to && at - from < MAX_LEAD;) {
@@ -133,7 +134,8 @@ static bool is_table(const struct us_stub_code *c, const struct table *t)
 {
 	int64_t target = t->stub[0].target;
 	bool inside = target >= (int64_t)c->from && target < (int64_t)c->to;
-	return t->n >= (inside && !t->lead[0] ? MIN_INSIDE : MIN_STUBS) && !is_plt(c, t);
+	return t->n >= (inside && !t->lead[0] ? MIN_INSIDE : MIN_STUBS) &&
+	       !is_plt(c, t);
 }
 
 /* The first of these places that is aligned so; 64: none. */
@@ -145,14 +147,14 @@ static unsigned aligned(uint64_t pc, uint64_t lead, uint64_t align)
 	return 64;
 }
 
-/* The alignment of all stubs, as far as padding is there to make it.  Nothing else tells
- * padding from a stub's own first instructions. */
+/* The alignment of all stubs, as far as padding is there to make it.  Nothing else
+ * tells padding from a stub's own first instructions. */
 static uint64_t alignment(const struct us_stub_code *c, const struct table *t)
 {
 	for (uint64_t align = MAX_ALIGN; align > 1; align /= 2) {
 		unsigned i = 1;
-		while (i < t->n && aligned(c->pc + t->stub[i - 1].end, t->lead[i],
-					   align) < 64)
+		while (i < t->n &&
+		       aligned(c->pc + t->stub[i - 1].end, t->lead[i], align) < 64)
 			i++;
 		if (i == t->n)
 			return align;
@@ -165,8 +167,8 @@ static uint64_t first_start(const struct us_stub_code *c, const struct table *t,
 			    uint64_t second)
 {
 	size_t at = t->stub[0].at, own = t->stub[1].at - (size_t)(second - c->pc);
-	bool alike = own <= at - c->from && !memcmp(c->v + at - own,
-						    c->v + t->stub[1].at - own, own);
+	bool alike = own <= at - c->from &&
+		     !memcmp(c->v + at - own, c->v + t->stub[1].at - own, own);
 	return c->pc + at - (alike ? own : 0);
 }
 

@@ -29,8 +29,8 @@ struct us_stub_code {
 struct us_stubs {
 	unsigned n;
 	uint64_t start[US_STUBS_MAX]; /* gva of each stub */
-	uint64_t end;			  /* gva after the last one */
-	uint64_t target;		  /* gva that they jump to */
+	uint64_t end;		      /* gva after the last one */
+	uint64_t target;	      /* gva that they jump to */
 	bool first; /* nothing precedes the table in the searched part */
 };
 
