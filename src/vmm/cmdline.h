@@ -33,6 +33,8 @@ struct us_cmdline {
 	unsigned cpus;	       /* 0: not given */
 	bool stopped;	       /* QEMU -S: it waits for "cont" */
 	bool daemon; /* QEMU -daemonize: relative names cannot be resolved any more */
+	bool jailed; /* QEMU -chroot: it opens its files before it changes its root, and
+			leaves its folder, as with -daemonize */
 	bool debug_threads; /* QEMU names its threads */
 	bool libvirt; /* libvirt started this QEMU, and is connected to its monitor */
 

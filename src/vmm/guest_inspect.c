@@ -110,13 +110,19 @@ static bool find_cwd(int proc, char *ret, size_t size)
 	return true;
 }
 
+/* Both end in "/". */
+static bool left_folder(const struct us_cmdline *c)
+{
+	return c->daemon || c->jailed;
+}
+
 /* Make a path of the VMM absolute; "" if that is not possible. */
 static void make_absolute(int proc, bool daemon, char *path, size_t size)
 {
 	char cwd[PATH_MAX], joined[2 * PATH_MAX];
 	if (!path[0] || path[0] == '/')
 		return;
-	/* -daemonize has changed the working directory to "/". */
+	/* -daemonize and -chroot have changed the working directory to "/". */
 	if (daemon || !find_cwd(proc, cwd, sizeof(cwd))) {
 		path[0] = '\0';
 		return;
@@ -166,7 +172,7 @@ static void take_endpoint(int proc, const struct us_guest *g, bool daemon,
 	}
 	make_absolute(proc, daemon, path, sizeof(path));
 	char whole[PATH_MAX + 64];
-	if (us_proc_same_root(proc))
+	if (us_proc_same_paths(proc, g->jailed))
 		snprintf(whole, sizeof(whole), "%s:%s", scheme, path);
 	else
 		snprintf(whole, sizeof(whole), "%s:/proc/%d/root%s", scheme, g->pid,
@@ -208,9 +214,9 @@ static void take_endpoints(int proc, const struct us_cmdline *c, struct us_guest
 	if (c->n_qmp && pick + 1 == c->n_qmp && unix_busy(proc, c->qmp[pick]))
 		pick = 0; /* all are busy: take the first, whose owner is known */
 	if (c->n_qmp)
-		take_endpoint(proc, g, c->daemon, "qmp", c->qmp[pick], g->qmp);
+		take_endpoint(proc, g, left_folder(c), "qmp", c->qmp[pick], g->qmp);
 	if (c->gdb[0])
-		take_endpoint(proc, g, c->daemon, "gdb", c->gdb, g->gdb);
+		take_endpoint(proc, g, left_folder(c), "gdb", c->gdb, g->gdb);
 }
 
 /* Read a regular file of the VMM; NULL if it is not one, or too large. */
@@ -272,14 +278,15 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	g->memory = c->memory;
 	snprintf(g->protection, sizeof(g->protection), "%s", c->protection);
 	g->libvirt = c->libvirt;
+	g->jailed = c->jailed;
 	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
-	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
+	make_absolute(proc, left_folder(c), g->kernel, sizeof(g->kernel));
 	if (is_own_kernel(g))
 		snprintf(g->kernel, sizeof(g->kernel), "%s", g->exe);
 	snprintf(g->boot, sizeof(g->boot), "%s", c->boot);
-	make_absolute(proc, c->daemon, g->boot, sizeof(g->boot));
+	make_absolute(proc, left_folder(c), g->boot, sizeof(g->boot));
 	snprintf(g->counts, sizeof(g->counts), "%s", c->counts);
-	make_absolute(proc, c->daemon, g->counts, sizeof(g->counts));
+	make_absolute(proc, left_folder(c), g->counts, sizeof(g->counts));
 	if (!strcmp(g->vmm, "qemu"))
 		us_qemu_processor(g->exe, c->cpu, g->processor, sizeof(g->processor));
 	name_guest(c, g);

@@ -272,7 +272,7 @@ static bool path_of(const struct us_guest *g, const char *path, char *ret, size_
 	char root[32] = "";
 	if (!path[0])
 		return false;
-	if (proc >= 0 && !us_proc_same_root(proc))
+	if (proc >= 0 && !us_proc_same_paths(proc, g->jailed))
 		snprintf(root, sizeof(root), "/proc/%d/root", g->pid);
 	return (size_t)snprintf(ret, size, "%s%s", root, path) < size;
 }

@@ -121,6 +121,11 @@ bool us_proc_same_root(int proc)
 		(a.st_ino == b.st_ino && a.st_dev == b.st_dev));
 }
 
+bool us_proc_same_paths(int proc, bool jailed)
+{
+	return jailed ? us_proc_same_ns(proc, "mnt") : us_proc_same_root(proc);
+}
+
 bool us_proc_args(int proc, struct us_proc_args *ret)
 {
 	_cleanup_free_ char *text = malloc(MAX_ARGS_BYTES);

@@ -50,6 +50,10 @@ bool us_proc_same_ns(int proc, const char *kind);
  * root directory (no chroot, no jailer)?  true if not known. */
 bool us_proc_same_root(int proc);
 
+/* The same of the paths on its command line; jailed: it changed its root directory
+ * itself, when it had opened them. */
+bool us_proc_same_paths(int proc, bool jailed);
+
 /* The command line, split into words, beginning with the program that a dynamic loader
  * executes, if one does (loader.h); false: none (kernel thread, zombie). */
 struct us_proc_args {

@@ -468,6 +468,13 @@ static void parse_config(struct later *l)
 	l->config = true;
 }
 
+static void parse_run_with(const char *value, struct us_cmdline *c)
+{
+	char dir[PATH_MAX];
+	if (us_option_get(value, NULL, "chroot", dir, sizeof(dir)))
+		c->jailed = true;
+}
+
 static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *l)
 {
 	char endpoint[US_ENDPOINT_SIZE];
@@ -514,6 +521,10 @@ static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *
 		c->stopped = true;
 	else if (!strcmp(o, "daemonize"))
 		c->daemon = true;
+	else if (!strcmp(o, "chroot"))
+		c->jailed = true;
+	else if (!strcmp(o, "run-with"))
+		parse_run_with(v, c);
 	else if (!strcmp(o, "qmp") || !strcmp(o, "qmp-pretty")) {
 		if (short_endpoint(w, v, false, endpoint))
 			add_monitor(c, endpoint);

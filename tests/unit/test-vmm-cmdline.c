@@ -183,6 +183,26 @@ static void qemu_of_libvirt(void **state)
 	assert_true(parse("qemu", "q|-mon|chardev=c,mode=control", &c));
 }
 
+static void qemu_in_a_jail(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		bool jailed;
+	} t[] = {
+		{ "q|-chroot|/jail|-gdb|unix:/s,server=on", true },
+		{ "q|-run-with|chroot=/jail|-gdb|unix:/s", true },
+		{ "q|-run-with|async-teardown=on,chroot=/jail", true },
+		{ "q|-run-with|async-teardown=on", false },
+		{ "q|-append|-chroot|-daemonize", false },
+	};
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		static struct us_cmdline c;
+		assert_true(parse("qemu", t[i].line, &c));
+		assert_int_equal(c.jailed, t[i].jailed);
+	}
+}
+
 static void qemu_memory_pieces(void **state)
 {
 	(void)state;
@@ -445,6 +465,7 @@ int main(void)
 		cmocka_unit_test(protection_is_known),
 		cmocka_unit_test(qemu_that_runs_no_guest),
 		cmocka_unit_test(qemu_of_libvirt),
+		cmocka_unit_test(qemu_in_a_jail),
 		cmocka_unit_test(qemu_memory_pieces),
 		cmocka_unit_test(qemu_memory_by_other_ways),
 		cmocka_unit_test(other_vmms),

@@ -249,6 +249,45 @@ static void makes_paths_absolute(void **state)
 	assert_string_equal(path, want);
 }
 
+/* It opens its files and sockets before it enters the jail. */
+static void finds_files_outside_a_jail(void **state)
+{
+	(void)state;
+	if (!have_program(QEMU) || getuid() != 0) {
+		print_message("# SKIP: no " QEMU " here, or not root\n");
+		skip();
+	}
+	struct qemu vm;
+	static struct us_guest g;
+	struct us_err e;
+	char jail[] = "/tmp/us-jail-XXXXXX", args[256], want[96], path[PATH_MAX + 32];
+	char inside[32] = "";
+	assert_non_null(mkdtemp(jail));
+	snprintf(args, sizeof(args),
+		 "-S -qmp unix:%%s/qmp,server=on,wait=off -chroot %s "
+		 "-device loader,file=/bin/true,addr=0x100000,force-raw=on",
+		 jail);
+	qemu_start(&vm, args);
+	bool up = qemu_wait_file(&vm, vm.qmp);
+	char link[32];
+	snprintf(link, sizeof(link), "/proc/%d/root", vm.pid);
+	for (int i = 0; up && i < 500 && strcmp(inside, jail); i++) {
+		ssize_t n = readlink(link, inside, sizeof(inside) - 1);
+		inside[n > 0 ? n : 0] = '\0';
+		usleep(10000);
+	}
+	int r = up ? us_guest_inspect(vm.pid, &g, &e) : -1;
+	bool have = r == 0 && us_guest_kernel_path(&g, path, sizeof(path));
+	qemu_stop(&vm);
+	rmdir(jail);
+	assert_int_equal(r, 0);
+	assert_string_equal(inside, jail);
+	assert_true(have);
+	assert_string_equal(path, "/bin/true");
+	snprintf(want, sizeof(want), "qmp:%s", vm.qmp);
+	assert_string_equal(g.qmp, want);
+}
+
 /* A VMM that nobody knows: it makes machines as it is told and waits. */
 struct own_vmm {
 	pid_t pid, runner; /* runner: the thread that is in KVM_RUN of vCPU 1 */
@@ -484,6 +523,7 @@ int main(void)
 		cmocka_unit_test(finds_qemu_tcg),
 		cmocka_unit_test(finds_qemu_kvm),
 		cmocka_unit_test(makes_paths_absolute),
+		cmocka_unit_test(finds_files_outside_a_jail),
 		cmocka_unit_test(finds_any_vmm),
 		cmocka_unit_test(sees_little_of_another_user),
 		cmocka_unit_test(reaches_into_namespaces),
