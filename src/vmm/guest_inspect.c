@@ -217,6 +217,10 @@ static void take_endpoints(int proc, const struct us_cmdline *c, struct us_guest
 		take_endpoint(proc, g, left_folder(c), "qmp", c->qmp[pick], g->qmp);
 	if (c->gdb[0])
 		take_endpoint(proc, g, left_folder(c), "gdb", c->gdb, g->gdb);
+	if (c->n_qmp && !g->qmp[0])
+		snprintf(g->lost_qmp, sizeof(g->lost_qmp), "%s", c->qmp[pick]);
+	if (c->gdb[0] && !g->gdb[0])
+		snprintf(g->lost_gdb, sizeof(g->lost_gdb), "%s", c->gdb);
 }
 
 /* Read a regular file of the VMM; NULL if it is not one, or too large. */

@@ -258,6 +258,26 @@ int us_guest_select(const struct us_guest_list *l, const char *target,
 	return r < 0 ? r : take(g, ret, e);
 }
 
+int us_guest_fail_lost(const struct us_guest *g, const char *scheme, struct us_err *e)
+{
+	const char *lost = strcmp(scheme, "gdb") ? g->lost_qmp : g->lost_gdb;
+	char shown[US_ENDPOINT_SIZE];
+	us_printable(shown, sizeof(shown), lost);
+	const char *colon = strrchr(shown, ':');
+	if (colon && isdigit((unsigned char)colon[1])) {
+		us_fail(e, -ENODEV, "it listens at %s of another network namespace",
+			shown);
+		us_hint(e, "run uniscope there: nsenter -t %d -n uniscope ...",
+			(int)g->pid);
+	} else {
+		us_fail(e, -ENODEV,
+			"its socket %s is relative to a folder that is not known",
+			shown);
+		us_hint(e, "name it with its path: %s:/PATH/%s", scheme, shown);
+	}
+	return -ENODEV;
+}
+
 bool us_guest_alive(const struct us_guest *g)
 {
 	_cleanup_close_ int proc = us_proc_open(g->pid);

@@ -84,7 +84,14 @@ struct us_guest {
 	 * namespace or root directory are reached through /proc/PID/root; a TCP port in
 	 * another network namespace is left out. */
 	char qmp[US_ENDPOINT_SIZE], gdb[US_ENDPOINT_SIZE];
+	/* As written, if one is offered that cannot be reached from here: its path is
+	 * relative to a folder that is not known, or its port is in another network
+	 * namespace. */
+	char lost_qmp[US_ENDPOINT_SIZE], lost_gdb[US_ENDPOINT_SIZE];
 };
+
+/* Fail with the reason why such an endpoint, of scheme "gdb" or "qmp", is not used. */
+int us_guest_fail_lost(const struct us_guest *g, const char *scheme, struct us_err *e);
 
 struct us_guest_list {
 	struct us_guest *v; /* sorted by pid */

@@ -842,6 +842,19 @@ class Targets(Cli):
         self.assertIn("--backend gdb", said[0])
         self.assertNotIn("is known", said[0])
 
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_sockets_of_a_daemon(self):
+        """It has left the folder to which they are relative."""
+        pidfile = self.path("pid")
+        subprocess.run(["qemu-system-x86_64", "-accel", "tcg", "-S", "-display", "none",
+                        "-nodefaults", "-gdb", "unix:dm.gdb,server=on,wait=off", "-pidfile",
+                        pidfile, "-daemonize"], cwd=self.dir.name, check=True, timeout=60)
+        pid = int(open(pidfile).read())
+        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        said = run("ps", str(pid)).stdout
+        self.assertRegex(said, "gdb +no: its socket dm.gdb is relative")
+        self.assertIn("try: name it with its path: gdb:/PATH/dm.gdb", said)
+
     def bad_peer(self, scheme, talk):
         sock = self.path("peer.sock")
         peer = Peer(sock, talk)

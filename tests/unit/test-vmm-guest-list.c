@@ -508,6 +508,9 @@ static void reaches_into_namespaces(void **state)
 	snprintf(want, sizeof(want), "qmp:/proc/%d/root/tmp/qmp", g.pid);
 	assert_string_equal(g.qmp, want);
 	assert_string_equal(g.gdb, ""); /* port 1 here is another's */
+	assert_string_equal(g.lost_gdb, "127.0.0.1:1");
+	assert_int_equal(us_guest_fail_lost(&g, "gdb", &e), -ENODEV);
+	assert_non_null(strstr(e.msg, "another network namespace"));
 	assert_int_equal(learnt, 0);
 	assert_int_equal(g.n_vcpu, 1);
 	assert_true(g.vcpu[0].tid > 2); /* as we number it, not as QEMU does */

@@ -63,6 +63,8 @@ static void hint_stub(const struct us_guest *g, struct us_err *why)
 
 static int is_offered(const struct us_target *t, struct us_err *why)
 {
+	if (!t->gdb[0] && t->guest && t->guest->lost_gdb[0])
+		return us_guest_fail_lost(t->guest, "gdb", why), 0;
 	if (!t->gdb[0]) {
 		us_fail(why, -ENODEV, "no GDB stub is known");
 		hint_stub(t->guest, why);

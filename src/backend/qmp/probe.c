@@ -63,6 +63,8 @@ int us_qmp_is_offered(const struct us_target *t, struct us_err *why)
 		us_hint(why, "use its GDB stub, --backend gdb");
 		return 0;
 	}
+	if (!t->qmp[0] && t->guest && t->guest->lost_qmp[0])
+		return us_guest_fail_lost(t->guest, "qmp", why), 0;
 	if (!t->qmp[0]) {
 		us_fail(why, -ENODEV, "no QMP monitor is known");
 		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
