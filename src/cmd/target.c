@@ -72,7 +72,7 @@ static bool has_port(const char *address)
 static void make_absolute(const char *text, char *ret, size_t size)
 {
 	char cwd[PATH_MAX];
-	const char *address = strchr(text, ':') + 1;
+	const char *address = text + strlen("gdb:"); /* or qmp: */
 	bool path = *address && *address != '/' && !has_port(address);
 	if (!path || !getcwd(cwd, sizeof(cwd)))
 		snprintf(ret, size, "%s", text);

@@ -74,7 +74,7 @@ struct us_guest {
 	bool several; /* the process runs more than one machine; vcpu[] has the vCPUs of
 			 all */
 	bool jailed; /* by itself (-chroot), after it had opened the files named here */
-	bool libvirt; /* libvirt started it, and is connected to its monitor */
+	bool libvirt;	  /* libvirt started it, and is connected to its monitor */
 	bool qmp_is_ours; /* uniscope started it with the monitor qmp, and its user gave
 			     it no other */
 
