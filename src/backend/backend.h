@@ -226,6 +226,9 @@ struct us_backend_ops {
 	 * was seen?  1: it does; -1: it does not; 0: not known.  Any thread may call
 	 * it. */
 	int (*runs_images)(const struct us_backend *b);
+	/* The same: how far above their addresses in the images it runs functions,
+	 * which have no names then; 0: nowhere else, or not known. */
+	uint64_t (*slide)(const struct us_backend *b);
 };
 
 /* Embedded first in each backend's own struct. */

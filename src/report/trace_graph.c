@@ -182,7 +182,9 @@ static void close_brace(const struct us_trace_out *o, const struct us_replay_spa
 		fputs_unlocked("}\n", o->out);
 	else
 		fprintf(o->out, "} /* %s: %s */\n", o->name[s->function],
-			s->ended ? "entered before" : "not seen to return");
+			s->ended   ? "entered before"
+			: s->moved ? "continues on another stack"
+				   : "not seen to return");
 }
 
 static int leave(void *ctx, const struct us_replay_span *s)
@@ -191,7 +193,11 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	struct pending *p = &((struct graph *)o->state)->pending[s->vcpu];
 	bool leaf = p->there && p->span.stack == s->stack &&
 		    p->span.function == s->function && p->span.depth == s->depth &&
-		    s->ended;
+		    (s->ended || s->moved);
+	if (leaf && s->moved) {
+		p->there = false; /* it is printed where it continues */
+		return 0;
+	}
 	if (leaf) {
 		p->there = false;
 		go_to(o, s);

@@ -71,14 +71,6 @@ static int write_tree(const struct tree *t, unsigned vcpu, struct us_writer *w,
 	return r || !root.self ? r : us_writer_counted(w, vcpu, t->n, &root, 1, e);
 }
 
-/* Kernels execute a little code before they are mapped at their final address. */
-static uint64_t slide_of(const struct us_counts *c, const struct us_counts_sums *s)
-{
-	const struct us_counts_head *h = us_counts_now(c);
-	bool much = c->head.calls_only || s->unnamed > s->insns / 100;
-	return much && h->n_slid > h->n_same / 6 ? h->slide : 0;
-}
-
 void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s)
 {
 	for (unsigned i = 0; i < s->n_vcpu; i++) {
@@ -89,7 +81,7 @@ void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s)
 		s->interrupts += v.interrupts;
 	}
 	s->n_full = us_counts_now(c)->n_full;
-	s->slide = slide_of(c, s);
+	s->slide = us_counts_slide(c);
 }
 
 struct us_counts_sums us_counts_sums_of(const struct us_counts *c)

@@ -134,8 +134,12 @@ static int on_exit_of(struct us_replay *r, const struct us_timeline_event *e)
 static int on_jump(struct us_replay *r, const struct us_timeline_event *e)
 {
 	uint16_t number = r->on[e->vcpu];
-	int rc = r->stack[number].n ? leave(r, number, e, true) : 0;
-	return rc ? rc : enter(r, e, span_of(r, e));
+	const struct stack *s = &r->stack[number];
+	struct us_replay_span span = span_of(r, e);
+	/* A stub that leads to the handler is a part of the interrupt, as is that. */
+	span.interrupt = s->n && s->v[s->n - 1].span.interrupt;
+	int rc = s->n ? leave(r, number, e, true) : 0;
+	return rc ? rc : enter(r, e, span);
 }
 
 static int forget(struct us_replay *r, uint16_t number,

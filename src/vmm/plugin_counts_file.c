@@ -109,6 +109,32 @@ int us_counts_are_of_images(const struct us_counts *c)
 	return !same && !differ ? 0 : same >= differ ? 1 : -1;
 }
 
+/* Is over a hundredth of what was executed in no function?  Node 0 stands for unknown
+ * code. */
+static bool is_much_unnamed(const struct us_counts *c)
+{
+	uint64_t all = 0, unnamed = 0;
+	for (unsigned i = 0; i < us_counts_started(c); i++) {
+		uint32_t n;
+		const struct us_counts_node *node = us_counts_nodes(c, i, &n);
+		for (uint32_t k = 0; k < n; k++) {
+			all += node[k].self;
+			if (!k || node[k].address == US_COUNTS_UNNAMED)
+				unnamed += node[k].self;
+		}
+	}
+	return unnamed > all / 100;
+}
+
+uint64_t us_counts_slide(const struct us_counts *c)
+{
+	const struct us_counts_head *h = us_counts_now(c);
+	/* Kernels execute a little code before they are mapped at their final address.
+	 */
+	bool slid = h->slide && h->n_slid > h->n_same / 6;
+	return slid && (c->head.calls_only || is_much_unnamed(c)) ? h->slide : 0;
+}
+
 bool us_counts_ended(const struct us_counts *c)
 {
 	return __atomic_load_n(&us_counts_now(c)->ended, __ATOMIC_ACQUIRE) == 1;

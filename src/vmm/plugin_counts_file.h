@@ -42,6 +42,9 @@ const struct us_counts_node *us_counts_nodes(const struct us_counts *c, unsigned
 /* Is the code that was executed until now that of the images?  Judged by the functions'
  * first bytes.  1: it is; -1: it is not; 0: nothing is known. */
 int us_counts_are_of_images(const struct us_counts *c);
+/* How far above their addresses in the images the guest runs functions (wraps around);
+ * 0: it runs them where they were linked, or nothing is known. */
+uint64_t us_counts_slide(const struct us_counts *c);
 /* Did QEMU end in good order? */
 bool us_counts_ended(const struct us_counts *c);
 

@@ -280,6 +280,23 @@ def slide_is_told(args, qemu):
         note(f"slide {slide:#x}; {share:.2f} in f60")
 
 
+class Recording(Counting):
+    command = "record"
+
+
+def slide_is_told_by_record(args, qemu):
+    """What record starts gets the plugin by itself; a record of the running guest has names."""
+    name = "shares-slide"
+    with Recording(args, qemu, *machine_of(qemu.processor, name), name=name) as c:
+        slide = int(c.wait("SLIDE (0x[0-9a-f]+)")[1], 16)
+        c.wait("TRUTH")
+        c.end()
+        report = c.report()
+        check(report["facts"]["backend"] == "plugin", f"{report['facts']}")
+        for told in (" ".join(report["warnings"]), c.said[1]):
+            check(f"-e ELF@{slide:#x} " in told, f"{slide:#x}: {told}")
+
+
 def is_loaded_anywhere(args, qemu, how, folder):
     """A position-independent kernel: where it is is told, and then each call is counted."""
     elf, kernel = anywhere.build(folder, anywhere.COUNTS)
@@ -369,6 +386,8 @@ def main():
                           lambda h=how: is_reset(args, qemu, h))
         if args.only in "slide":
             tap.point("an image that slides", lambda: slide_is_told(args, qemu))
+            tap.point("an image that slides, recorded",
+                      lambda: slide_is_told_by_record(args, qemu))
         if args.only in "full":
             tap.point("a full tree", lambda: tree_is_full(args, qemu))
         tap.end()

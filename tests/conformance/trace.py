@@ -175,6 +175,23 @@ class Converter:
         self.tid = int(told["to"])
 
 
+def handlers_are_between_arrows(args, qemu):
+    """A stub and the handler to which it jumps are both parts of the interrupt."""
+    with Tracing(args, qemu, name="counted-table",
+                 before=["-f", "^(tick_entry|common_entry|tick)$"]) as t:
+        t.counts()
+        t.end()
+        inside, n = False, 0
+        for line in t.replay("graph").splitlines():
+            if line.endswith(("==> |", "== |")):
+                inside = line.endswith("==> |")
+            elif re.search(r"\btick\(\)", line):
+                check(inside, f"outside of the arrows: {line}")
+                n += 1
+        check(n, "no tick")
+        note(f"{n} ticks")
+
+
 def is_as_nanos_reads_it(args, qemu):
     """Its converter makes of the text what the csv has, to the digits of the text."""
     few = "^(hot|by_1|by_2|fib)$"
@@ -183,7 +200,8 @@ def is_as_nanos_reads_it(args, qemu):
         t.end()
         got = Converter(t.replay("graph"))
         odd = [x for x in got.left_out if x[:1] not in "#-" and not x.endswith(("==> |", "== |"))
-               and "not seen to return" not in x]
+               and "not seen to return" not in x
+               and "continues on another stack" not in x]
         check(not odd, f"lines that it does not know: {odd[:3]}")
         rows = [r for r in got.rows if not r[4]]
         mine = list(t.rows())
@@ -597,6 +615,8 @@ def points(tap, args, qemu):
                        ("QEMU is killed", qemu_is_killed),
                        ("uniscope is killed", uniscope_is_killed)):
         tap.point(name, lambda t=test: t(args, qemu))
+    if qemu.processor == "x86_64":
+        tap.point("handlers are between the arrows", lambda: handlers_are_between_arrows(args, qemu))
     tap.point("refusals say why", lambda: refusals_say_why(args))
 
 

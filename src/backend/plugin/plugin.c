@@ -373,6 +373,11 @@ static int plugin_runs_images(const struct us_backend *b)
 	return us_counts_are_of_images(&((const struct plugin *)b)->counts);
 }
 
+static uint64_t plugin_slide(const struct us_backend *b)
+{
+	return us_counts_slide(&((const struct plugin *)b)->counts);
+}
+
 const struct us_backend_ops us_backend_plugin = {
 	.name = "plugin",
 	.summary = "a guest in QEMU's emulation, without a stop: read from its plugin",
@@ -386,4 +391,5 @@ const struct us_backend_ops us_backend_plugin = {
 	.counts = plugin_counts,
 	.explain = plugin_explain,
 	.runs_images = plugin_runs_images,
+	.slide = plugin_slide,
 };

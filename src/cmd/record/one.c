@@ -296,6 +296,19 @@ static void write_gathers(struct us_recording *r)
 		(void)!us_writer_fact(r->writer, "stops_gather", text, NULL);
 }
 
+/* Only what was executed shows that the image has moved. */
+static void write_slide(struct us_recording *r)
+{
+	char warning[512], text[sizeof(r->slide) + sizeof(warning) + 2];
+	us_functions_tell_slide(r->backend, r->slide, sizeof(r->slide));
+	if (!r->slide[0])
+		return;
+	us_backend_warning(r->backend, warning, sizeof(warning));
+	snprintf(text, sizeof(text), "%s%s%s", r->slide, warning[0] ? ". " : "",
+		 warning);
+	(void)!us_writer_fact(r->writer, "caution", text, NULL);
+}
+
 /* Write why no task was read. */
 static void write_no_tasks(struct us_recording *r)
 {
@@ -337,6 +350,7 @@ static void finish(void *ctx)
 		write_no_tasks(r);
 	}
 	write_gathers(r);
+	write_slide(r);
 	/* First the kernel's names for the last samples. */
 	if (!us_writer_flush(r->writer, NULL))
 		(void)!us_images_write_names(&r->images, r->writer, NULL);
@@ -462,6 +476,8 @@ void us_recording_tell_end(struct us_recording *r)
 	FILE *out = r->output.is_stdout ? stderr : stdout;
 	us_images_tell(&r->images, stderr);
 	us_recording_tell_names(r, stderr);
+	if (r->slide[0])
+		fprintf(stderr, "caution: %s\n", r->slide);
 	if (r->set->json)
 		us_summary_json(&r->summary, out);
 	else

@@ -82,6 +82,7 @@ struct us_recording {
 	uint64_t first_ns;     /* of the first capture */
 	struct us_summary summary;
 	char end_words[sizeof(((struct us_err *)0)->msg)];
+	char slide[320]; /* the guest runs its image elsewhere; "" if not known */
 };
 
 /* found and set must be set. */

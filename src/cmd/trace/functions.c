@@ -4,6 +4,9 @@
 
 #include "profile/profile.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static bool name(void *ctx, us_gva pc, struct us_named *ret)
 {
 	const char *frame = us_profile_plugin_frame(pc);
@@ -24,4 +27,17 @@ void us_functions_judge(const struct us_backend *b, struct us_images *i)
 	int same = b->ops->runs_images ? b->ops->runs_images(b) : 0;
 	if (same)
 		us_images_judge(i, same > 0 ? US_MATCH_YES : US_MATCH_NO);
+}
+
+void us_functions_tell_slide(const struct us_backend *b, char *ret, size_t size)
+{
+	uint64_t slide = b->ops->slide ? b->ops->slide(b) : 0;
+	ret[0] = '\0';
+	if (slide)
+		snprintf(ret, size,
+			 "the image's code ran %#" PRIx64
+			 " above where it was linked, without names: start QEMU with -s "
+			 "and record its PID, which finds the image; or, if it is there "
+			 "each time, next time -e ELF@%#" PRIx64 " -e ELF",
+			 slide, slide);
 }

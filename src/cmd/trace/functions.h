@@ -13,4 +13,8 @@ void us_functions_name(struct us_writer *w);
 /* In the writer's thread: find out whether the guest runs the images. */
 void us_functions_judge(const struct us_backend *b, struct us_images *i);
 
+/* If it runs them elsewhere than they were linked: say so, and what gives names.
+ * ret "": it does not, as far as is known. */
+void us_functions_tell_slide(const struct us_backend *b, char *ret, size_t size);
+
 #endif

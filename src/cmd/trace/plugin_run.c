@@ -366,8 +366,8 @@ void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 			text,
 			"the image's code ran %#" PRIx64
 			" above where it was linked, without names: next time -e "
-			"ELF@%#" PRIx64 " -e ELF, and --deterministic or nokaslr to "
-			"have it there again",
+			"ELF@%#" PRIx64 " -e ELF, if it is there each time; "
+			"else have it so, both times, by --deterministic or nokaslr",
 			s->slide, s->slide);
 	else if (s->unnamed > s->insns / 10 * 9)
 		us_plugin_caution(
