@@ -34,10 +34,11 @@ void us_functions_tell_slide(const struct us_backend *b, char *ret, size_t size)
 	uint64_t slide = b->ops->slide ? b->ops->slide(b) : 0;
 	ret[0] = '\0';
 	if (slide)
-		snprintf(ret, size,
-			 "the image's code ran %#" PRIx64
-			 " above where it was linked, without names: start QEMU with -s "
-			 "and record its PID, which finds the image; or, if it is there "
-			 "each time, next time -e ELF@%#" PRIx64 " -e ELF",
-			 slide, slide);
+		snprintf(
+			ret, size,
+			"the image's code ran %#" PRIx64
+			" above where it was linked, without names: start QEMU with -s "
+			"and record its PID, which finds the image; or, if it is there "
+			"each time, next time -e ELF@%#" PRIx64 " -e ELF",
+			slide, slide);
 }
