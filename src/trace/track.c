@@ -138,11 +138,12 @@ void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64
 }
 
 /* A trap was followed by code that is not its program's, and no function began there:
- * this is the kernel's entry, which jumps to a function. */
+ * this is the kernel's entry, which jumps to a function.  With a link register a trap
+ * may call firmware, which returns, or resets the machine. */
 static bool is_entry_of_trap(const struct us_tracker *t, const struct us_track_site *s)
 {
 	const struct us_track_frame *f = top(t);
-	return t->next == US_NEXT_TRAP && f && f->function != s->in;
+	return !t->link && t->next == US_NEXT_TRAP && f && f->function != s->in;
 }
 
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s)
