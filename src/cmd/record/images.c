@@ -7,7 +7,7 @@
 #include "symbol/beside.h"
 #include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
-#include "symbol/function_part.h"
+#include "symbol/function_starts.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -43,31 +43,26 @@ static int split_bias(const char *text, char path[US_STORE_MAX_PATH],
 
 static int take_starts(struct us_image *m, struct us_err *e)
 {
-	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &m->n_start);
-	size_t n_part = 0;
-	for (size_t k = 0; k < m->n_start; k++)
-		n_part += us_is_function_part(sym[k].name);
-	m->start = calloc(m->n_start + 1, sizeof(*m->start));
-	m->part = calloc(n_part + 1, sizeof(*m->part));
-	if (!m->start || !m->part)
-		return us_fail(e, -ENOMEM, "out of memory for %zu function starts",
-			       m->n_start);
-	for (size_t k = 0; k < m->n_start; k++) {
-		m->start[k] = sym[k].addr;
-		if (us_is_function_part(sym[k].name))
-			m->part[m->n_part++] = sym[k].addr;
-	}
+	struct us_function_starts s;
+	size_t n;
+	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &n);
+	if (us_function_starts_take(&s, sym, n, m->text_end) < 0)
+		return us_fail(e, -ENOMEM, "out of memory for %zu function starts", n);
+	m->start = s.start;
+	m->n_start = s.n;
+	m->part = s.part;
+	m->n_part = s.n_part;
 	return 0;
 }
 
 static int prepare(struct us_image *m, struct us_err *e)
 {
 	uint64_t most = 0;
+	if (!us_elf_image_text(m->elf, &m->text_start, &m->text_end))
+		m->text_start = m->text_end = 0;
 	int r = take_starts(m, e);
 	if (r < 0)
 		return r;
-	if (!us_elf_image_text(m->elf, &m->text_start, &m->text_end))
-		m->text_start = m->text_end = 0;
 	const struct us_elf_file *f = us_elf_image_file(m->elf);
 	for (size_t k = 0; k < f->n_code; k++) {
 		uint64_t size = f->code[k].end - f->code[k].start;
