@@ -9,6 +9,7 @@
 #include "vmm/launch_args.h"
 #include "vmm/launch_guard.h"
 #include "vmm/proc.h"
+#include "vmm/qemu_user.h"
 #include "vmm/qmp.h"
 #include "vmm/socket_peer.h"
 
@@ -178,6 +179,17 @@ static int start_plain(struct us_launch *l, char *const argv[], struct us_err *e
 	return r < 0 ? fail_start(l, r, e) : 0;
 }
 
+/* Nothing would ever come of it, and its user would wait for that. */
+static int fail_user_mode(const struct us_launch *l, struct us_err *e)
+{
+	us_fail(e, -EINVAL,
+		"start %s: this is QEMU's user mode: it runs a program, and has no "
+		"guest",
+		l->shown);
+	us_hint(e, "a guest needs qemu-system-ARCH; perf profiles programs");
+	return -EINVAL;
+}
+
 static int start(char *const argv[], int out, int error,
 		 int (*how)(struct us_launch *l, char *const argv[], struct us_err *e),
 		 struct us_launch **ret, struct us_err *e)
@@ -193,6 +205,8 @@ static int start(char *const argv[], int out, int error,
 	l->guard = us_launch_guard_none();
 	l->has_modes = tcgetattr(STDIN_FILENO, &l->modes) == 0;
 	int r = how(l, argv, e);
+	if (r == 0 && us_qemu_user_is(l->pid))
+		r = fail_user_mode(l, e);
 	if (r < 0)
 		us_launch_close(l);
 	else

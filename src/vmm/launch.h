@@ -32,7 +32,7 @@ struct us_launch;
  * own.  The VMM may use the terminal, but gets no signal from it: Ctrl-C ends the
  * recording, and us_launch_close() then ends the VMM.  We have to reap the child.
  * -ENOENT, -EACCES, ...: it cannot be executed; -EINVAL: -daemonize, which would take
- * it out of our control.
+ * it out of our control, or QEMU's user mode, which has no guest.
  */
 US_MUST_CHECK int us_launch_start(char *const argv[], struct us_launch **ret,
 				  struct us_err *e);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A VMM is started, watched, let run and ended; and outlives us if we are killed. */
 #include "qemu.h"
+#include "toolchain.h"
 
 #include "vmm/launch.h"
 #include "vmm/launch_args.h"
+#include "vmm/qemu_user.h"
 #include "vmm/qmp.h"
 
 #include <errno.h>
@@ -111,6 +113,33 @@ static void says_why_it_does_not_start(void **state)
 	us_launch_close(l);
 	assert_int_equal(kill(pid, 0), -1);
 	us_launch_close(NULL);
+}
+
+static void refuses_qemus_user_mode(void **state)
+{
+	(void)state;
+	static const char *const are[] = { "qemu-x86_64", "/usr/bin/qemu-arm-static",
+					   "./qemu-mips64el" };
+	static const char *const are_not[] = { "qemu-system-x86_64", "qemu-img",
+					       "qemu-kvm",	     "qemu-",
+					       "qemu-static",	     "x86_64",
+					       "/qemu-arm/vmm" };
+	struct us_launch *l;
+	struct us_err e;
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+		assert_true(us_qemu_user_is_name(are[i]));
+	for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+		assert_false(us_qemu_user_is_name(are_not[i]));
+	need("cp /bin/sleep qemu-riscv64");
+	const char *program = in_work_dir("qemu-riscv64");
+	assert_int_equal(start((const char *[]){ program, "60", NULL }, &l, &e),
+			 -EINVAL);
+	assert_non_null(strstr(e.msg, "user mode"));
+	/* What counts is what is executed: a script of that name may start a guest. */
+	need("printf '#!/bin/sh\\nexit 7\\n' >qemu-i386 && chmod +x qemu-i386");
+	program = in_work_dir("qemu-i386");
+	assert_int_equal(start((const char *[]){ program, NULL }, &l, &e), 0);
+	us_launch_close(l);
 }
 
 static pid_t number_in(const char *path)
@@ -330,6 +359,7 @@ int main(void)
 		cmocka_unit_test(adds_what_is_needed),
 		cmocka_unit_test(needs_a_folder),
 		cmocka_unit_test(says_why_it_does_not_start),
+		cmocka_unit_test(refuses_qemus_user_mode),
 		cmocka_unit_test(ends_what_has_lost_its_parent),
 		cmocka_unit_test(runs_qemu_tcg),
 		cmocka_unit_test(runs_qemu_kvm),
@@ -337,5 +367,5 @@ int main(void)
 		cmocka_unit_test(finds_a_guest_behind_a_script),
 		cmocka_unit_test(the_guest_outlives_us),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
