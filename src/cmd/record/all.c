@@ -22,6 +22,7 @@ struct crowd {
 	const char *dir;
 	uint64_t begin_ns;
 	struct us_progress progress;
+	char refusal[sizeof(((struct us_err *)0)->msg)]; /* the last that was printed */
 };
 
 /* Set by a signal handler, so it cannot be anything but global. */
@@ -45,13 +46,38 @@ static int open_output(struct us_member *m, struct us_err *e)
 	return us_fleet_open_in(m, crowd_of(m)->dir, e);
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Do they say the same but for numbers, such as pids? */
+static bool is_same_reason(const char *a, const char *b)
+{
+	while (*a && *b) {
+		if (is_digit(*a) && is_digit(*b)) {
+			a += strspn(a, "0123456789");
+			b += strspn(b, "0123456789");
+		} else if (*a++ != *b++) {
+			return false;
+		}
+	}
+	return *a == *b;
+}
+
+/* Guests that were started alike are refused alike: one reason is enough. */
 static void tell_refused(struct us_member *m)
 {
-	struct us_err e = m->e;
-	us_progress_end(&crowd_of(m)->progress);
-	us_fail(&e, m->code, "not recorded: %s: %s", m->text, m->e.msg);
-	us_hint(&e, "%s", m->e.hint);
+	struct crowd *c = crowd_of(m);
+	struct us_err e = { 0 };
+	bool same = is_same_reason(c->refusal, m->e.msg);
+	us_progress_end(&c->progress);
+	us_fail(&e, m->code, "not recorded: %s: %s", m->text,
+		same ? "for the same reason" : m->e.msg);
+	if (!same)
+		us_hint(&e, "%s", m->e.hint);
 	us_complain(&e);
+	memcpy(c->refusal, m->e.msg, sizeof(c->refusal));
 }
 
 /* --- guests end --- */

@@ -37,9 +37,13 @@ void us_top_guest_end(struct us_top_guest *g)
 {
 	const struct us_member *m = g->member;
 	g->over = true;
-	if (m->code < 0)
-		us_printable(g->words, sizeof(g->words), m->e.msg);
-	else if (m->end_words[0])
+	if (m->code < 0) {
+		/* The hint first: the reason seldom fits the line. */
+		char text[sizeof(m->e.hint) + sizeof(m->e.msg) + 2];
+		snprintf(text, sizeof(text), "%s%s%s", m->e.hint,
+			 m->e.hint[0] ? ": " : "", m->e.msg);
+		us_printable(g->words, sizeof(g->words), text);
+	} else if (m->end_words[0])
 		us_printable(g->words, sizeof(g->words), m->end_words);
 	else
 		snprintf(g->words, sizeof(g->words), "the recording has ended");
