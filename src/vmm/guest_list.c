@@ -278,6 +278,18 @@ int us_guest_fail_lost(const struct us_guest *g, const char *scheme, struct us_e
 	return -ENODEV;
 }
 
+bool us_guest_is_stopped(const struct us_guest *g, struct us_err *why)
+{
+	struct us_proc_stat s;
+	_cleanup_close_ int proc = g && g->pid > 0 ? us_proc_open(g->pid) : -1;
+	if (proc < 0 || us_proc_stat(proc, &s) < 0 || s.state != 'T')
+		return false;
+	us_fail(why, -EBUSY, "pid %d is stopped by a signal, and answers nobody",
+		(int)g->pid);
+	us_hint(why, "kill -CONT %d lets it go on", (int)g->pid);
+	return true;
+}
+
 bool us_guest_alive(const struct us_guest *g)
 {
 	_cleanup_close_ int proc = us_proc_open(g->pid);

@@ -92,6 +92,9 @@ struct us_guest {
 
 /* Fail with the reason why such an endpoint, of scheme "gdb" or "qmp", is not used. */
 int us_guest_fail_lost(const struct us_guest *g, const char *scheme, struct us_err *e);
+/* Is its VMM stopped by a signal, so that its monitor and stub answer nobody?  Then why
+ * says so.  g may be NULL: false. */
+bool us_guest_is_stopped(const struct us_guest *g, struct us_err *why);
 
 struct us_guest_list {
 	struct us_guest *v; /* sorted by pid */

@@ -35,8 +35,14 @@ static void hint_connect(struct us_err *e, int code)
 static int fail_connect(struct us_err *e, int code, const char *endpoint)
 {
 	char shown[160];
-	us_fail(e, code, "connect to %s: %s",
-		us_printable(shown, sizeof(shown), endpoint), strerror(-code));
+	us_printable(shown, sizeof(shown), endpoint);
+	if (code == -EAGAIN) {
+		us_fail(e, -ETIMEDOUT,
+			"connect to %s: others wait for it already, and it takes none",
+			shown);
+		return -ETIMEDOUT;
+	}
+	us_fail(e, code, "connect to %s: %s", shown, strerror(-code));
 	hint_connect(e, code);
 	return code;
 }
@@ -53,7 +59,7 @@ static int connect_within(int fd, const struct sockaddr *to, socklen_t len,
 		r = -errno;
 	/* A unix socket whose backlog is full gives EAGAIN, and no event follows. */
 	if (r == -EAGAIN)
-		return -ETIMEDOUT;
+		return r;
 	while (r == -EINPROGRESS || r == -EINTR) {
 		uint64_t now = us_now_ns();
 		if (now >= deadline_ns)

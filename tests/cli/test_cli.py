@@ -844,6 +844,18 @@ class Targets(Cli):
         self.assertIn("--backend gdb", said[0])
 
     @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_stopped_vmm(self):
+        """It is not a monitor that another client has, and not a missing stub."""
+        sock = self.path("vm.qmp")
+        vm = self.guest_with_monitor(sock)
+        vm.send_signal(signal.SIGSTOP)
+        self.addCleanup(vm.send_signal, signal.SIGCONT)
+        words = rf"qmp: pid {vm.pid} is stopped by a signal.*\n.*kill -CONT {vm.pid}"
+        self.fails(1, words, "record", "-d", "1", "-o", self.path("x"), str(vm.pid))
+        self.fails(1, words, "dump", f"qmp:{sock}")
+        self.assertRegex(run("ps", str(vm.pid)).stdout, f"qmp +no: pid {vm.pid} is stopped")
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
     def test_all_guests_reason_once(self):
         for name in "twin-a", "twin-b":
             self.guest_with_monitor(self.path(f"{name}.qmp"), "-name", name)

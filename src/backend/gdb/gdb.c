@@ -77,8 +77,9 @@ static int is_offered(const struct us_target *t, struct us_err *why)
 		us_hint(why, "to take it all the same: --backend gdb");
 		return 0;
 	}
-	return t->gdb[0] != '/' ||
-	       us_socket_find(t->gdb, "the GDB stub's socket", why) == 0;
+	return (t->gdb[0] != '/' ||
+		us_socket_find(t->gdb, "the GDB stub's socket", why) == 0) &&
+	       !us_guest_is_stopped(t->guest, why);
 }
 
 /* Firecracker shuts down when the debugger leaves (src/vmm/src/gdb/event_loop.rs). */

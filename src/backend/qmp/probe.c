@@ -79,7 +79,7 @@ int us_qmp_is_offered(const struct us_target *t, struct us_err *why)
 	}
 	if (t->qmp[0] == '/' && us_socket_find(t->qmp, "the monitor's socket", why) < 0)
 		return 0;
-	return !is_held(t->qmp, why);
+	return !us_guest_is_stopped(t->guest, why) && !is_held(t->qmp, why);
 }
 
 int us_qmp_probe(const struct us_target *t, struct us_err *why)
