@@ -350,6 +350,7 @@ static const struct us_option options[] = {
 	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
 	US_SELECT_ROWS("each recording"),
+	US_SELECT_PART_ROWS,
 	{ 0, "full-paths", NULL, "show sources with their whole paths",
 	  US_FLAG(struct settings, report.full_paths) },
 	{ 0 },

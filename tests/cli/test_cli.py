@@ -443,6 +443,9 @@ class Recording(Cli):
         self.fails(1, both, "diff", "--before", a, b, "--after", b, a)
         self.fails(1, both, "diff", "--before", a, a, "--after", b)
         self.assertEqual(run("diff", a, a).returncode, 0)
+        self.assertEqual(json.loads(run("diff", "--json", "--kernel-only", a, b).stdout)["filters"],
+                         "only what ran in the kernel")
+        self.fails(1, "nothing passes the filters", "diff", "--user-only", a, b)
         c, d = self.path("c.data"), self.path("d.data")
         for out in c, d:
             os.rename(self.fake(), out)
