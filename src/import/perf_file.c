@@ -28,6 +28,10 @@ enum {
 #define MMAP_BUILD_ID (1U << 14)
 #define FREQUENCY     (1ULL << 10) /* a flag of an event */
 #define READ_LOST     (1U << 4)	   /* newer than some headers */
+/* The fields of a sample in front of PERF_SAMPLE_ID, of 8 bytes each. */
+#define BEFORE_ID                                                                      \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR)
+#define NO_ID UINT8_MAX /* at no place that is the same in all */
 
 /* at: in the file, or in the data of the current compressed record. */
 static int bad(struct us_perf_file *f, const uint8_t *at, const char *what)
@@ -174,6 +178,7 @@ static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 		.read_format = get_u64(f->swapped, p + 32),
 		.freq = flags_of(f->swapped, p + 40) & FREQUENCY,
 	};
+	f->indexed = false;
 	return 0;
 }
 
@@ -192,7 +197,7 @@ static int add_id(struct us_perf_file *f, uint64_t id)
 		return -ENOMEM;
 	}
 	*slot = (struct us_perf_id){ id, (uint32_t)f->n_event - 1 };
-	f->sorted = false;
+	f->indexed = false;
 	return 0;
 }
 
@@ -202,24 +207,63 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* All samples have the same fields, or begin with the ID of their event. */
-static const struct us_perf_event *event_of(struct us_perf_file *f, uint64_t id)
+static uint8_t id_at(const struct us_perf_event *event)
 {
-	if (f->n_event < 2)
-		return f->n_event ? &f->event[0] : NULL;
-	if (!(f->event[0].sample_type & PERF_SAMPLE_IDENTIFIER)) {
-		for (size_t i = 1; i < f->n_event; i++)
-			if (f->event[i].sample_type != f->event[0].sample_type)
-				return NULL;
-		return &f->event[0];
+	if (event->sample_type & PERF_SAMPLE_IDENTIFIER)
+		return 0;
+	if (!(event->sample_type & PERF_SAMPLE_ID))
+		return NO_ID;
+	return (uint8_t)(8 * __builtin_popcountll(event->sample_type & BEFORE_ID));
+}
+
+/* Their samples need no ID to be told apart: they are the same. */
+static bool are_alike(const struct us_perf_event *a, const struct us_perf_event *b)
+{
+	return a->number == b->number && a->sample_type == b->sample_type &&
+	       a->read_format == b->read_format;
+}
+
+/* What all samples of the file have in common, as long as no event is added. */
+static void index_events(struct us_perf_file *f)
+{
+	bool same_place = true;
+	f->alike = true;
+	f->id_at = id_at(&f->event[0]);
+	for (size_t i = 1; i < f->n_event; i++) {
+		same_place &= id_at(&f->event[i]) == f->id_at;
+		f->alike &= are_alike(&f->event[i], &f->event[0]);
 	}
-	if (!f->sorted && f->n_id)
+	if (!same_place)
+		f->id_at = NO_ID;
+	if (f->n_id)
 		qsort(f->ids, f->n_id, sizeof(*f->ids), by_id);
-	f->sorted = true;
+	f->indexed = true;
+}
+
+static const struct us_perf_event *event_with_id(const struct us_perf_file *f,
+						 uint64_t id)
+{
 	const struct us_perf_id key = { id, 0 };
 	const struct us_perf_id *found =
 		f->n_id ? bsearch(&key, f->ids, f->n_id, sizeof(key), by_id) : NULL;
 	return found ? &f->event[found->event] : NULL;
+}
+
+/* Which fields a sample has depends on its event; so its ID is at one place in all. */
+static int event_of(struct us_perf_file *f, const uint8_t *record, struct rest r,
+		    const struct us_perf_event **ret)
+{
+	if (!f->indexed && f->n_event > 1)
+		index_events(f);
+	*ret = f->n_event ? &f->event[0] : NULL;
+	if (f->n_event > 1 && f->id_at != NO_ID) {
+		skip(&r, f->id_at);
+		*ret = event_with_id(f, take_u64(&r));
+	} else if (f->n_event > 1 && !f->alike) {
+		return bad(f, record,
+			   "a sample that does not say which event it is of");
+	}
+	return *ret ? 0 : bad(f, record, "a sample of an event that was not described");
 }
 
 /* ---- Records ---- */
@@ -273,15 +317,15 @@ static int sample_of(struct us_perf_file *f, const uint8_t *record, size_t size,
 		     struct us_perf_sample *ret)
 {
 	struct rest r = rest_of(f, record, size);
-	const struct us_perf_event *event = event_of(
-		f, size >= RECORD_HEAD + 8 ? get_u64(f->swapped, r.at) : 0);
+	const struct us_perf_event *event;
+	int rc = event_of(f, record, r, &event);
+	if (rc)
+		return rc;
 	*ret = (struct us_perf_sample){
 		.mode = head_of(f->swapped, record).misc &
 			PERF_RECORD_MISC_CPUMODE_MASK,
 		.swapped = f->swapped,
 	};
-	if (!event)
-		return bad(f, record, "a sample of an event that was not described");
 	take_sample(&r, event, ret);
 	return r.failed ? bad(f, record, "a sample that is too short for its fields")
 			: 0;

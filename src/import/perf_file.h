@@ -64,10 +64,13 @@ struct us_perf_file {
 	struct us_perf_id {
 		uint64_t id;
 		uint32_t event;
-	} * ids; /* sorted when the first sample is met */
+	} * ids;
 	size_t n_id, cap_id;
-	bool sorted;
-	bool swapped; /* in the other byte order */
+	/* At a sample, from all events so far: ids are sorted, and these known. */
+	bool indexed;
+	bool alike;    /* no event differs from another in what it counts */
+	uint8_t id_at; /* in a sample; UINT8_MAX: not at one place in all */
+	bool swapped;  /* in the other byte order */
 	/* Record that contains the current ones in compressed form. */
 	const uint8_t *packed;
 	struct us_perf_unpack unpack;
