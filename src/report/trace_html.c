@@ -108,9 +108,13 @@ static void add(struct page *g, struct bins *b, double from, double to)
 	}
 }
 
-/* Add the time since the last event to the function on top. */
-static int charge(struct page *g, unsigned vcpu, uint64_t now)
+/* Add the time since the last event to the function on top.  After the part that is
+ * shown, that may be wrong: calls that begin there are not put on a stack. */
+static int charge(const struct us_trace_out *o, unsigned vcpu, uint64_t t_ns)
 {
+	struct page *g = o->state;
+	uint64_t to_ns = o->opts->to_ns ? o->opts->to_ns : UINT64_MAX;
+	uint64_t now = t_ns < to_ns ? t_ns : to_ns;
 	const struct open_stack *s = &g->stack[g->on[vcpu]];
 	uint64_t from = g->last_ns[vcpu];
 	bool seen = g->seen[vcpu];
@@ -167,8 +171,9 @@ static bool close_one(struct function *f, uint32_t stack)
 
 static int enter(void *ctx, const struct us_replay_span *s)
 {
-	struct page *g = ((struct us_trace_out *)ctx)->state;
-	int rc = charge(g, s->vcpu, s->begin_ns);
+	struct us_trace_out *o = ctx;
+	struct page *g = o->state;
+	int rc = charge(o, s->vcpu, s->begin_ns);
 	uint32_t *slot = rc ? NULL : us_vec_push(&g->stack[s->stack]);
 	if (!slot)
 		return -ENOMEM;
@@ -179,9 +184,10 @@ static int enter(void *ctx, const struct us_replay_span *s)
 
 static int leave(void *ctx, const struct us_replay_span *s)
 {
-	struct page *g = ((struct us_trace_out *)ctx)->state;
+	struct us_trace_out *o = ctx;
+	struct page *g = o->state;
 	struct open_stack *stack = &g->stack[s->stack];
-	int rc = charge(g, s->vcpu, s->end_ns);
+	int rc = charge(o, s->vcpu, s->end_ns);
 	struct function *f = function_of(g, s->function);
 	if (stack->n)
 		stack->n--;
@@ -200,8 +206,9 @@ static int leave(void *ctx, const struct us_replay_span *s)
 
 static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t_ns)
 {
-	struct page *g = ((struct us_trace_out *)ctx)->state;
-	int rc = charge(g, vcpu, t_ns);
+	struct us_trace_out *o = ctx;
+	struct page *g = o->state;
+	int rc = charge(o, vcpu, t_ns);
 	(void)from;
 	g->on[vcpu] = to;
 	return rc;
