@@ -118,6 +118,8 @@ static int charge(const struct us_trace_out *o, unsigned vcpu, uint64_t t_ns)
 	const struct open_stack *s = &g->stack[g->on[vcpu]];
 	uint64_t from = g->last_ns[vcpu];
 	bool seen = g->seen[vcpu];
+	if (!us_replay_shows_vcpu(o->opts, vcpu))
+		return 0;
 	if (now > g->end_ns)
 		g->end_ns = now;
 	while ((double)now >= BINS * g->bin_ns)

@@ -38,12 +38,17 @@ struct us_replay {
 	uint64_t n_event;
 };
 
+bool us_replay_shows_vcpu(const struct us_replay_opts *o, unsigned vcpu)
+{
+	return !o->vcpu_mask || o->vcpu_mask >> (vcpu > 63 ? 63 : vcpu) & 1;
+}
+
 static bool is_shown(const struct us_replay *r, const struct us_replay_span *s)
 {
 	const struct us_replay_opts *o = r->opts;
 	if (o->shown && s->function < o->n_shown && !o->shown[s->function])
 		return false;
-	if (o->vcpu_mask && !(o->vcpu_mask >> (s->vcpu > 63 ? 63 : s->vcpu) & 1))
+	if (!us_replay_shows_vcpu(o, s->vcpu))
 		return false;
 	if (o->max_depth && s->depth >= o->max_depth)
 		return false;
@@ -181,8 +186,7 @@ static int on_stack(struct us_replay *r, const struct us_timeline_event *e)
 	if (!r->stack[to].seen)
 		r->stack[to].first_ns = e->t_ns;
 	r->stack[to].seen = true;
-	bool told = !r->opts->vcpu_mask ||
-		    r->opts->vcpu_mask >> (e->vcpu > 63 ? 63 : e->vcpu) & 1;
+	bool told = us_replay_shows_vcpu(r->opts, e->vcpu);
 	if (rc || to == from || !r->ops->move || !told)
 		return rc;
 	return r->ops->move(r->ctx, e->vcpu, from, to, e->t_ns);
@@ -191,7 +195,7 @@ static int on_stack(struct us_replay *r, const struct us_timeline_event *e)
 static bool is_call_shown(const struct us_replay *r, const struct us_syscall *c)
 {
 	const struct us_replay_opts *o = r->opts;
-	if (o->vcpu_mask && !(o->vcpu_mask >> (c->vcpu > 63 ? 63 : c->vcpu) & 1))
+	if (!us_replay_shows_vcpu(o, c->vcpu))
 		return false;
 	if (c->begin_ns < o->from_ns || (o->to_ns && c->begin_ns >= o->to_ns))
 		return false;

@@ -53,6 +53,9 @@ struct us_replay_opts {
 	void *filter;
 };
 
+/* A call that is shown may still end on another one, which its thread moved to. */
+bool us_replay_shows_vcpu(const struct us_replay_opts *o, unsigned vcpu);
+
 struct us_replay;
 
 /* ops and opts stay the caller's, and may change until the first record.  -ENOMEM. */

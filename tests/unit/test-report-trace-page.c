@@ -126,10 +126,34 @@ static void time_after_the_part_is_nobodys(void **state)
 	free(first.text);
 }
 
+/* A thread that another vCPU took over, and which ends its calls there. */
+static void vcpus_left_out_have_no_time(void **state)
+{
+	const struct us_replay_opts first = { .vcpu_mask = 1 };
+	struct page x;
+	(void)state;
+	begin(&x, &first);
+	tell(&x, 0, 0, US_EVENT_STACK, 1);
+	tell(&x, 0, 0, US_EVENT_ENTER, THREAD);
+	tell(&x, 0, 100, US_EVENT_ENTER, COPY);
+	tell(&x, 0, 200, US_EVENT_ENTER, SUM);
+	tell(&x, 0, 300, US_EVENT_STACK, 2);
+	tell(&x, 1, 300, US_EVENT_STACK, 1);
+	tell(&x, 1, 400, US_EVENT_EXIT, SUM);
+	tell(&x, 1, 900, US_EVENT_EXIT, COPY);
+	end(&x);
+	assert_non_null(strstr(x.text, "\"vcpu\":0"));
+	assert_null(strstr(x.text, "\"vcpu\":1"));
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(self_of(&x, names[i]), 1000);
+	free(x.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_after_the_part_is_nobodys),
+		cmocka_unit_test(vcpus_left_out_have_no_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
