@@ -106,6 +106,27 @@ int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
 	return o->probe(t, why);
 }
 
+/* An invented guest has to be asked for, and a Xen domain has only one backend. */
+static bool is_for(const struct us_backend_ops *o, const struct us_target *t)
+{
+	if (o == &us_backend_fake)
+		return t->fake;
+	return (o == &us_backend_xen) == (t->xen != NULL);
+}
+
+static void hint_other(const struct us_backend_ops *failed, const struct us_target *t,
+		       struct us_err *e)
+{
+	for (size_t i = 0; us_backends[i]; i++) {
+		const struct us_backend_ops *o = us_backends[i];
+		struct us_err why;
+		if (o == failed || !is_for(o, t) || o->probe(t, &why) <= 0)
+			continue;
+		us_hint(e, "use --backend %s, which can sample this guest", o->name);
+		return;
+	}
+}
+
 static int open_by_name(const struct us_target *t, const char *name,
 			struct us_backend **ret, struct us_err *e)
 {
@@ -114,15 +135,9 @@ static int open_by_name(const struct us_target *t, const char *name,
 	if (!o)
 		return known < 0 ? known : -EINVAL;
 	int r = o->open(t, ret, e);
+	if (r < 0 && r != -ESRCH && e && !e->hint[0])
+		hint_other(o, t, e);
 	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;
-}
-
-/* An invented guest has to be asked for, and a Xen domain has only one backend. */
-static bool is_for(const struct us_backend_ops *o, const struct us_target *t)
-{
-	if (o == &us_backend_fake)
-		return t->fake;
-	return (o == &us_backend_xen) == (t->xen != NULL);
 }
 
 /* Open the first usable backend; refused gets why those before it are not usable. */

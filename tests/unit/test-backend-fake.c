@@ -156,6 +156,20 @@ static void the_table_is_searched(void **state)
 	us_backend_close(NULL);
 }
 
+static void another_backend_is_named(void **state)
+{
+	(void)state;
+	struct us_fake_opts o = { 0 };
+	struct us_target t = { .fake = &o };
+	struct us_backend *b = NULL;
+	struct us_err e;
+	assert_true(us_backend_open(&t, "kvm", &b, NULL, 0, &e) < 0);
+	assert_string_equal(e.hint, "use --backend fake, which can sample this guest");
+	t.fake = NULL;
+	assert_true(us_backend_open(&t, "kvm", &b, NULL, 0, &e) < 0);
+	assert_string_equal(e.hint, "");
+}
+
 static void nothing_serves_nothing(void **state)
 {
 	(void)state;
@@ -176,6 +190,7 @@ int main(void)
 		cmocka_unit_test(a_megahertz_is_delivered_in_schedule_time),
 		cmocka_unit_test(slow_schedules_keep_to_the_clock),
 		cmocka_unit_test(the_table_is_searched),
+		cmocka_unit_test(another_backend_is_named),
 		cmocka_unit_test(nothing_serves_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
