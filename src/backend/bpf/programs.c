@@ -2,6 +2,7 @@
 /* programs.c: see programs.h. */
 #include "backend/bpf/programs.h"
 
+#include "backend/bpf/kernel_fit.h"
 #include "backend/bpf/sample.h"
 #include "backend/bpf/vmx.h"
 #include "base/cleanup.h"
@@ -90,6 +91,26 @@ static int refuse_lockdown(struct us_err *why)
 		       "cannot read its memory");
 }
 
+/* The kernel remains the same, and to look takes milliseconds. */
+static struct {
+	pthread_once_t once;
+	int code;
+	struct us_err why;
+} fit = { .once = PTHREAD_ONCE_INIT };
+
+static void look_at_kernel(void)
+{
+	fit.code = us_bpf_kernel_fits("/sys/kernel", &fit.why);
+}
+
+static int refuse_kernel(struct us_err *why)
+{
+	pthread_once(&fit.once, look_at_kernel);
+	if (fit.code < 0 && why)
+		*why = fit.why;
+	return fit.code;
+}
+
 /* CAP_BPF and CAP_PERFMON would be enough, but only CAP_SYS_ADMIN may look up the types
  * of KVM's modules (BPF_BTF_GET_NEXT_ID). */
 #define RIGHTS_HINT                                                                    \
@@ -106,7 +127,8 @@ int us_bpf_ready(struct us_err *why)
 	}
 	if (us_bpf_host_kind(why) == US_BPF_HOST_UNKNOWN)
 		return -EOPNOTSUPP;
-	return refuse_lockdown(why);
+	int r = refuse_kernel(why);
+	return r < 0 ? r : refuse_lockdown(why);
 }
 
 /* --- load --- */

@@ -25,8 +25,8 @@ struct us_bpf_programs;
  * a way that the programs cannot read. */
 enum us_bpf_host us_bpf_host_kind(struct us_err *why);
 
-/* May this process load the programs, and does this kernel have the type information
- * that they need?  0, or why not. */
+/* May this process load the programs, and does this kernel have what they need?  0, or
+ * why not. */
 US_MUST_CHECK int us_bpf_ready(struct us_err *why);
 
 /* Load the programs.  If the kernel's verifier refused them, *e has its last words. */
