@@ -367,6 +367,58 @@ static void refusals_say_why(void **state)
 	free(g);
 }
 
+/* A process with these words on its command line, until *ret_end is closed. */
+static pid_t say(const char *words, int *ret_end)
+{
+	int executed[2], in[2];
+	char c;
+	assert_int_equal(pipe2(executed, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		dup2(in[0], 0);
+		execlp("sh", "sh", "-c", "read x", words, NULL);
+		_exit(1);
+	}
+	close(in[0]);
+	close(executed[1]);
+	assert_int_equal(read(executed[0], &c, 1), 0);
+	close(executed[0]);
+	*ret_end = in[1];
+	return pid;
+}
+
+static void protected_guests_are_recognized(void **state)
+{
+	static const struct {
+		const char *vmm, *protection, *words;
+		bool refused;
+	} cases[] = {
+		{ "qemu", "", "-drive file=/vm/sev-test.qcow2", false },
+		{ "qemu", "", "-name tdx", false },
+		{ "qemu", "SEV-ES", "-machine q35", true },
+		{ "qemu", "TDX", "-machine q35", true },
+		{ "cloud-hypervisor", "", "--kernel vmlinux", false },
+		{ "cloud-hypervisor", "", "--platform tdx=on", true },
+		{ "stranger", "", "--sev-es", true },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct us_guest *g = calloc(1, sizeof(*g));
+		struct us_err e;
+		strcpy(g->vmm, cases[i].vmm);
+		strcpy(g->protection, cases[i].protection);
+		int end;
+		g->pid = say(cases[i].words, &end);
+		int r = us_kvm_refuse_protected(g, &e);
+		close(end);
+		waitpid(g->pid, NULL, 0);
+		free(g);
+		if (r != (cases[i].refused ? -EOPNOTSUPP : 0))
+			fail_msg("%s %s: %d", cases[i].vmm, cases[i].words, r);
+	}
+}
+
 static void a_tracer_is_named(void **state)
 {
 	(void)state;
@@ -392,6 +444,7 @@ int main(void)
 		cmocka_unit_test(a_paused_vmm_is_off_and_goes_on),
 		cmocka_unit_test(a_deadline_ends_the_wait),
 		cmocka_unit_test(refusals_say_why),
+		cmocka_unit_test(protected_guests_are_recognized),
 		cmocka_unit_test(a_tracer_is_named),
 		cmocka_unit_test(halted_vcpus_have_stacks_if_asked),
 		cmocka_unit_test(a_killed_vmm_is_noticed),

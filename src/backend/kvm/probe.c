@@ -95,6 +95,32 @@ static bool has_open(const struct us_guest *g, const char *target)
 	return found;
 }
 
+/* Of QEMU g->protection is enough: no name and no path misleads it. */
+static bool says_protected(const struct us_guest *g)
+{
+	static const char *const words[] = { "confidential-guest", "tdx", "sev-" };
+	char path[64];
+	_cleanup_free_ char *line = malloc(1 << 17);
+	bool says = g->protection[0] || !line;
+	if (says || !strcmp(g->vmm, "qemu"))
+		return says;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", g->pid);
+	ssize_t n = us_read_file(AT_FDCWD, path, line, 1 << 17);
+	for (size_t i = 0; n > 0 && i < sizeof(words) / sizeof(*words); i++)
+		says |= mentions(line, (size_t)n, words[i]);
+	return says;
+}
+
+int us_kvm_refuse_protected(const struct us_guest *g, struct us_err *e)
+{
+	if (says_protected(g) || has_open(g, "/dev/sev"))
+		return us_fail(e, -EOPNOTSUPP,
+			       "pid %d looks like a protected guest (SEV or TDX): its "
+			       "registers and memory are encrypted and cannot be read",
+			       g->pid);
+	return 0;
+}
+
 /*
  * For a guest with encrypted registers, Linux 6.10 and newer fail KVM_RUN if
  * kvm_valid_regs is set, and the VMM would end.  If the host can have such guests,
@@ -104,22 +130,7 @@ static int refuse_protected(const struct us_guest *g, struct us_err *e)
 {
 	bool sev = module_says_yes("/sys/module/kvm_amd/parameters/sev_es");
 	bool tdx = module_says_yes("/sys/module/kvm_intel/parameters/tdx");
-	if (!sev && !tdx)
-		return 0;
-	char path[64];
-	_cleanup_free_ char *line = malloc(1 << 17);
-	if (!line)
-		return us_fail(e, -ENOMEM, "inspect pid %d: out of memory", g->pid);
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", g->pid);
-	ssize_t n = us_read_file(AT_FDCWD, path, line, 1 << 17);
-	size_t len = n > 0 ? (size_t)n : 0;
-	if (!mentions(line, len, "confidential-guest") && !mentions(line, len, "tdx") &&
-	    !mentions(line, len, "sev-") && !has_open(g, "/dev/sev"))
-		return 0;
-	return us_fail(e, -EOPNOTSUPP,
-		       "pid %d looks like a protected guest (SEV or TDX): its "
-		       "registers and memory are encrypted and cannot be read",
-		       g->pid);
+	return sev || tdx ? us_kvm_refuse_protected(g, e) : 0;
 }
 
 int us_kvm_probe(const struct us_target *t, struct us_err *why)

@@ -17,6 +17,10 @@ int us_kvm_ready(struct us_err *why);
 /* 0, or why not: what is set, what is needed, and the command that helps. */
 US_MUST_CHECK int us_kvm_probe(const struct us_target *t, struct us_err *why);
 
+/* Part of it, where the host can have such guests: -EOPNOTSUPP if by its command line
+ * and its files the VMM may have one whose registers are encrypted. */
+US_MUST_CHECK int us_kvm_refuse_protected(const struct us_guest *g, struct us_err *e);
+
 /*
  * May this process read the VMM's memory and its threads' system calls?  Tested by
  * copying one of its descriptors, for which the kernel requires the same as for ptrace.
