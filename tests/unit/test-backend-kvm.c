@@ -11,6 +11,7 @@
 #include "symbol/elf_image.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 
 struct rig {
@@ -419,6 +420,24 @@ static void protected_guests_are_recognized(void **state)
 	}
 }
 
+/* Only its files may tell, as of a guest that was configured through a socket. */
+static void guest_memory_is_a_sign_of_protection(void **state)
+{
+	struct us_guest *g = calloc(1, sizeof(*g));
+	struct us_err e;
+	(void)state;
+	strcpy(g->vmm, "cloud-hypervisor");
+	g->pid = getpid();
+	assert_int_equal(us_kvm_refuse_protected(g, &e), 0);
+	int fd = memfd_create("[kvm-gmem]", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(us_kvm_refuse_protected(g, &e), -EOPNOTSUPP);
+	assert_non_null(strstr(e.msg, "may be a protected guest"));
+	close(fd);
+	assert_int_equal(us_kvm_refuse_protected(g, &e), 0);
+	free(g);
+}
+
 static void a_tracer_is_named(void **state)
 {
 	(void)state;
@@ -445,6 +464,7 @@ int main(void)
 		cmocka_unit_test(a_deadline_ends_the_wait),
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(protected_guests_are_recognized),
+		cmocka_unit_test(guest_memory_is_a_sign_of_protection),
 		cmocka_unit_test(a_tracer_is_named),
 		cmocka_unit_test(halted_vcpus_have_stacks_if_asked),
 		cmocka_unit_test(a_killed_vmm_is_noticed),

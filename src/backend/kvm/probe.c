@@ -76,7 +76,19 @@ static bool mentions(const char *text, size_t len, const char *word)
 	return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-static bool has_open(const struct us_guest *g, const char *target)
+static bool is_sev(const char *link)
+{
+	return !strcmp(link, "/dev/sev");
+}
+
+/* guest_memfd, without which there is no guest of TDX or SEV-SNP.  How the kernel
+ * begins its name differs: "anon_inode:[kvm-gmem]", "/[kvm-gmem]". */
+static bool is_guest_memfd(const char *link)
+{
+	return strstr(link, "[kvm-gmem]") != NULL;
+}
+
+static bool has_open(const struct us_guest *g, bool (*is)(const char *link))
 {
 	char path[64], link[64];
 	snprintf(path, sizeof(path), "/proc/%d/fd", g->pid);
@@ -89,7 +101,7 @@ static bool has_open(const struct us_guest *g, const char *target)
 		if (n < 0)
 			continue;
 		link[n] = '\0';
-		found = !strcmp(link, target);
+		found = is(link);
 	}
 	closedir(d);
 	return found;
@@ -113,11 +125,17 @@ static bool says_protected(const struct us_guest *g)
 
 int us_kvm_refuse_protected(const struct us_guest *g, struct us_err *e)
 {
-	if (says_protected(g) || has_open(g, "/dev/sev"))
+	if (says_protected(g) || has_open(g, is_sev))
 		return us_fail(e, -EOPNOTSUPP,
 			       "pid %d looks like a protected guest (SEV or TDX): its "
 			       "registers and memory are encrypted and cannot be read",
 			       g->pid);
+	if (has_open(g, is_guest_memfd))
+		return us_fail(
+			e, -EOPNOTSUPP,
+			"pid %d may be a protected guest (SEV or TDX), as it has "
+			"a guest_memfd: to sample one would end it",
+			g->pid);
 	return 0;
 }
 
