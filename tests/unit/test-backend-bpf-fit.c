@@ -14,9 +14,10 @@
 static char sys[] = "/tmp/uniscope-sys-XXXXXX";
 
 struct kernel {
-	bool loop;   /* bpf_loop() */
-	bool hash;   /* memory slots are hashed */
-	bool module; /* KVM is one */
+	bool loop;	  /* bpf_loop() */
+	bool hash;	  /* memory slots are hashed */
+	bool module;	  /* KVM is one */
+	const char *lock; /* the struct in the ring's lock; NULL: there is no ring */
 };
 
 static void path_of(const char *name, char *ret, size_t size)
@@ -56,12 +57,27 @@ static void add_slot(struct btf *b, bool hash)
 	add_member(b, hash ? "id_node" : "base_gfn", word);
 }
 
+/* As kernel/bpf/ringbuf.c and include/linux/spinlock_types.h have it. */
+static void add_ring(struct btf *b, const char *lock)
+{
+	int inner = btf__add_struct(b, lock, 8);
+	add_member(b, "word", btf__find_by_name(b, "long"));
+	int outer = btf__add_struct(b, "spinlock", 8);
+	add_member(b, "lock", inner);
+	int type = btf__add_typedef(b, "spinlock_t", outer);
+	assert_true(inner > 0 && outer > 0 && type > 0);
+	assert_true(btf__add_struct(b, "bpf_ringbuf", 8) > 0);
+	add_member(b, "spinlock", type);
+}
+
 static int fits(struct kernel k, struct us_err *e)
 {
 	struct btf *b = btf__new_empty(), *kvm = NULL;
 	char path[128];
 	assert_true(btf__add_int(b, "long", 8, BTF_INT_SIGNED) > 0);
 	add_helpers(b, k.loop);
+	if (k.lock)
+		add_ring(b, k.lock);
 	if (k.module)
 		kvm = btf__new_empty_split(b);
 	add_slot(kvm ? kvm : b, k.hash);
@@ -90,6 +106,20 @@ static void old_kernels_are_refused(void **state)
 		k = (struct kernel){ .loop = true, .module = module };
 		assert_int_equal(fits(k, &e), -EOPNOTSUPP);
 		assert_non_null(strstr(e.msg, "Linux 5.17 or newer is needed"));
+	}
+}
+
+static void a_ring_that_may_sleep_is_refused(void **state)
+{
+	static const char *const mutexes[] = { "rt_mutex_base", "rt_mutex" };
+	struct kernel k = { .loop = true, .hash = true, .lock = "raw_spinlock" };
+	struct us_err e = { 0 };
+	(void)state;
+	assert_int_equal(fits(k, &e), 0);
+	for (size_t i = 0; i < sizeof(mutexes) / sizeof(*mutexes); i++) {
+		k.lock = mutexes[i];
+		assert_int_equal(fits(k, &e), -EOPNOTSUPP);
+		assert_non_null(strstr(e.msg, "PREEMPT_RT"));
 	}
 }
 
@@ -139,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(old_kernels_are_refused),
+		cmocka_unit_test(a_ring_that_may_sleep_is_refused),
 		cmocka_unit_test(unknown_types_are_no_reason),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -70,6 +70,43 @@ static int refuse_old(const struct btf *kernel, const struct btf *kvm,
 		       "Linux 5.17 or newer is needed; this host has %s", host.release);
 }
 
+/* A member's struct, behind other names of it. */
+static const struct btf_type *struct_of(const struct btf *b, const struct btf_member *m)
+{
+	const struct btf_type *t = m ? btf__type_by_id(b, m->type) : NULL;
+	while (t && btf_is_typedef(t))
+		t = btf__type_by_id(b, t->type);
+	return t && btf_is_struct(t) ? t : NULL;
+}
+
+/* With PREEMPT_RT a spinlock_t is a mutex, which has had two names. */
+static bool is_mutex(const struct btf *b, const struct btf_type *lock)
+{
+	for (unsigned i = 0; lock && i < btf_vlen(lock); i++) {
+		const struct btf_type *t = struct_of(b, &btf_members(lock)[i]);
+		if (t && (is_called(b, t->name_off, "rt_mutex_base") ||
+			  is_called(b, t->name_off, "rt_mutex")))
+			return true;
+	}
+	return false;
+}
+
+/* Until 6.12 (8b62645b09f8) the ring had a spinlock_t.  The timer's program runs in
+ * hard interrupt context, with PREEMPT_RT as well. */
+static int refuse_sleeping_ring(const struct btf *kernel, struct us_err *why)
+{
+	const struct btf_type *ring = type_called(kernel, "bpf_ringbuf",
+						  BTF_KIND_STRUCT);
+	const struct btf_member *lock = member_called(kernel, ring, "spinlock");
+	if (!is_mutex(kernel, struct_of(kernel, lock)))
+		return 0;
+	us_fail(why, -EOPNOTSUPP,
+		"this PREEMPT_RT kernel's BPF ring buffer may sleep where the timer "
+		"must not");
+	us_hint(why, "boot Linux 6.12 or newer, or a stable release with its fix");
+	return -EOPNOTSUPP;
+}
+
 int us_bpf_kernel_fits(const char *sys, struct us_err *why)
 {
 	struct btf *kernel = read_types(sys, "vmlinux", NULL);
@@ -77,6 +114,8 @@ int us_bpf_kernel_fits(const char *sys, struct us_err *why)
 		return 0;
 	struct btf *module = read_types(sys, "kvm", kernel);
 	int r = refuse_old(kernel, module ? module : kernel, why);
+	if (!r)
+		r = refuse_sleeping_ring(kernel, why);
 	btf__free(module);
 	btf__free(kernel);
 	return r;
