@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which kernels the programs fit, by made-up type information of theirs. */
+/* Which kernels the programs fit, by made-up type information of theirs, and who may
+ * load them. */
 #include "unit.h"
 
 #include "backend/bpf/kernel_fit.h"
+#include "backend/bpf/rights.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -141,6 +143,26 @@ static void unknown_types_are_no_reason(void **state)
 	assert_int_equal(us_bpf_kernel_fits(sys, &e), 0);
 }
 
+static void types_of_modules_take_more_rights(void **state)
+{
+	struct us_bpf_rights has = { .bpf = true };
+	struct btf *b = btf__new_empty();
+	struct us_err e;
+	(void)state;
+	write_types("kvm", b);
+	btf__free(b);
+	assert_int_equal(us_bpf_check_rights(&has, sys, "kvm_amd", &e), -EPERM);
+	assert_non_null(strstr(e.msg, "CAP_PERFMON"));
+	has.perfmon = true;
+	assert_int_equal(us_bpf_check_rights(&has, sys, "kvm", &e), -EPERM);
+	assert_non_null(strstr(e.msg, "CAP_SYS_ADMIN"));
+	assert_non_null(strstr(e.hint, "cap_sys_admin"));
+	assert_int_equal(us_bpf_check_rights(&has, sys, "kvm_amd", &e), 0);
+	assert_int_equal(us_bpf_check_rights(&has, sys, "", &e), 0);
+	has = (struct us_bpf_rights){ .admin = true };
+	assert_int_equal(us_bpf_check_rights(&has, sys, "kvm", &e), 0);
+}
+
 static int make_folder(void **state)
 {
 	char path[128];
@@ -171,6 +193,7 @@ int main(void)
 		cmocka_unit_test(old_kernels_are_refused),
 		cmocka_unit_test(a_ring_that_may_sleep_is_refused),
 		cmocka_unit_test(unknown_types_are_no_reason),
+		cmocka_unit_test(types_of_modules_take_more_rights),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

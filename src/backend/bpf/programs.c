@@ -3,6 +3,7 @@
 #include "backend/bpf/programs.h"
 
 #include "backend/bpf/kernel_fit.h"
+#include "backend/bpf/rights.h"
 #include "backend/bpf/sample.h"
 #include "backend/bpf/vmx.h"
 #include "base/cleanup.h"
@@ -111,23 +112,24 @@ static int refuse_kernel(struct us_err *why)
 	return fit.code;
 }
 
-/* CAP_BPF and CAP_PERFMON would be enough, but only CAP_SYS_ADMIN may look up the types
- * of KVM's modules (BPF_BTF_GET_NEXT_ID). */
-#define RIGHTS_HINT                                                                    \
-	"run uniscope with sudo, or once: setcap cap_sys_admin,cap_sys_ptrace,"        \
-	"cap_dac_read_search+ep $(command -v uniscope)"
+static int refuse_rights(struct us_err *why)
+{
+	struct us_bpf_rights has = { .admin = us_host_capable(CAP_SYS_ADMIN),
+				     .bpf = us_host_capable(CAP_BPF),
+				     .perfmon = us_host_capable(CAP_PERFMON) };
+	struct us_host h;
+	us_host_read(&h);
+	return us_bpf_check_rights(&has, "/sys/kernel", h.kvm, why);
+}
 
 int us_bpf_ready(struct us_err *why)
 {
-	bool admin = us_host_capable(CAP_SYS_ADMIN);
-	if (!admin && !(us_host_capable(CAP_BPF) && us_host_capable(CAP_PERFMON))) {
-		us_fail(why, -EPERM, "CAP_BPF and CAP_PERFMON are needed");
-		us_hint(why, RIGHTS_HINT);
-		return -EPERM;
-	}
+	int r = refuse_rights(why);
+	if (r < 0)
+		return r;
 	if (us_bpf_host_kind(why) == US_BPF_HOST_UNKNOWN)
 		return -EOPNOTSUPP;
-	int r = refuse_kernel(why);
+	r = refuse_kernel(why);
 	return r < 0 ? r : refuse_lockdown(why);
 }
 
@@ -184,7 +186,7 @@ static int explain_load(int code, const char *log, struct us_err *e)
 		verdict[0] ? verdict : last_words);
 	if (code == -EPERM)
 		us_hint(e, us_host_capable(CAP_SYS_ADMIN) ? "run uniscope with sudo"
-							  : RIGHTS_HINT);
+							  : US_BPF_RIGHTS_HINT);
 	return code;
 }
 
