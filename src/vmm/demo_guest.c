@@ -82,10 +82,12 @@ CALL_SITE(c1);
 #define END(name)   ".globl us_demo_" #name "_end\nus_demo_" #name "_end:\n"
 #define CALL(to, at)                                                                   \
 	"call us_demo_" #to "\n.globl us_demo_in_" #at "\nus_demo_in_" #at ":\n"
-#define SPIN(n) "mov $" n ", %ecx\n1: dec %ecx\njnz 1b\n"
+/* Intel's erratum SKX102 makes a loop slow whose jump crosses or ends at a 32-byte
+ * boundary: then the chains would not have their shares. */
+#define SPIN(n) "mov $" n ", %ecx\n.p2align 5, 0x90\n1: dec %ecx\njnz 1b\n"
 
 /* clang-format off */
-__asm__(".pushsection .rodata\n.balign 16\n"
+__asm__(".pushsection .rodata\n.balign 32\n"
 	BEGIN(code)
 	BEGIN(main) FRAME "sub $8, %rsp\n"
 		"2: mov %r12, %cr3\n"
