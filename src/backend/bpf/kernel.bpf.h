@@ -49,6 +49,7 @@ struct upid {
 };
 
 struct pid {
+	unsigned int level;
 	struct upid numbers[1];
 };
 

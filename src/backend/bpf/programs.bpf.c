@@ -213,10 +213,29 @@ int empty(struct tick_context *ctx)
 	return 0;
 }
 
-/* The vCPU behind a VMM's file, if it is one: "anon_inode:kvm-vcpu:N".  A file of its
- * statistics, "anon_inode:kvm-vcpu-stats:N", leads to the same vCPU. */
-static __always_inline struct kvm_vcpu *vcpu_of(struct file *file)
+/* Set before an iterator is read: the process whose files are wanted, as uniscope
+ * numbers it. */
+int32_t files_of;
+
+/* A thread's number in the PID namespace of uniscope, in which iterators run. */
+static __always_inline int32_t number_of(struct task_struct *task)
 {
+	struct task_struct *reader = bpf_get_current_task_btf();
+	uint32_t level = BPF_CORE_READ(reader, thread_pid, level);
+	struct upid *in_first = &BPF_CORE_READ(task, thread_pid)->numbers[0];
+	struct upid *here = (void *)in_first + level * bpf_core_type_size(struct upid);
+	return BPF_CORE_READ(here, nr);
+}
+
+/* The vCPU behind a VMM's file, if it is one: "anon_inode:kvm-vcpu:N".  A file of its
+ * statistics, "anon_inode:kvm-vcpu-stats:N", leads to the same vCPU.  Linux before 6.1
+ * lists the files of all processes. */
+static __always_inline struct kvm_vcpu *vcpu_of(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+	struct task_struct *task = ctx->task;
+	if (!file || !task || number_of(task) != files_of)
+		return NULL;
 	char name[9] = "";
 	const unsigned char *at = BPF_CORE_READ(file, f_path.dentry, d_name.name);
 	if (bpf_probe_read_kernel(name, sizeof(name), at) || name[0] != 'k' ||
@@ -229,8 +248,7 @@ static __always_inline struct kvm_vcpu *vcpu_of(struct file *file)
 SEC("iter/task_file")
 int find_vcpus(struct bpf_iter__task_file *ctx)
 {
-	struct file *file = ctx->file;
-	struct kvm_vcpu *vcpu = file ? vcpu_of(file) : NULL;
+	struct kvm_vcpu *vcpu = vcpu_of(ctx);
 	if (!vcpu)
 		return 0;
 	uint32_t zero = 0;
@@ -303,8 +321,7 @@ uint64_t slots_of;
 SEC("iter/task_file")
 int find_slots(struct bpf_iter__task_file *ctx)
 {
-	struct file *file = ctx->file;
-	struct kvm_vcpu *vcpu = file ? vcpu_of(file) : NULL;
+	struct kvm_vcpu *vcpu = vcpu_of(ctx);
 	if (!vcpu || (uint64_t)vcpu != slots_of)
 		return 0;
 	struct kvm *kvm = BPF_CORE_READ(vcpu, kvm);

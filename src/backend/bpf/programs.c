@@ -362,9 +362,10 @@ static int open_iterator(struct bpf_program *program, pid_t pid, struct us_err *
 }
 
 /* Read what the program writes for a process's files: records of a fixed size. */
-static int iterate(struct bpf_program *program, pid_t pid, void *to, size_t size,
-		   size_t max, struct us_err *e)
+static int iterate(struct us_bpf_programs *p, struct bpf_program *program, pid_t pid,
+		   void *to, size_t size, size_t max, struct us_err *e)
 {
+	p->skeleton->bss->files_of = pid;
 	_cleanup_close_ int fd = open_iterator(program, pid, e);
 	if (fd < 0)
 		return fd;
@@ -386,7 +387,8 @@ int us_bpf_find_vcpus(struct us_bpf_programs *p, pid_t pid,
 		      struct us_bpf_found_vcpu *ret, size_t max, struct us_err *e)
 {
 	pthread_mutex_lock(&setup);
-	int n = iterate(p->skeleton->progs.find_vcpus, pid, ret, sizeof(*ret), max, e);
+	int n = iterate(p, p->skeleton->progs.find_vcpus, pid, ret, sizeof(*ret), max,
+			e);
 	pthread_mutex_unlock(&setup);
 	return n;
 }
@@ -396,7 +398,8 @@ int us_bpf_find_slots(struct us_bpf_programs *p, pid_t pid, uint64_t vcpu,
 {
 	pthread_mutex_lock(&setup);
 	p->skeleton->bss->slots_of = vcpu;
-	int n = iterate(p->skeleton->progs.find_slots, pid, ret, sizeof(*ret), max, e);
+	int n = iterate(p, p->skeleton->progs.find_slots, pid, ret, sizeof(*ret), max,
+			e);
 	pthread_mutex_unlock(&setup);
 	return n;
 }

@@ -3,10 +3,10 @@
 # Linux patch its scheduler, as the first and the last machine do (kvm.sh beside rigs.py).
 # needs: /usr/bin/strip /usr/bin/objcopy tests/unit/test-backend-bpf tests/unit/test-backend-bpf-time
 # needs: tests/unit/test-backend-bpf-vmx tests/unit/test-backend-bpf-as-vmx
-# needs: tests/unit/test-backend-bpf-types
+# needs: tests/unit/test-backend-bpf-types tests/unit/test-backend-bpf-files
 # needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/arch/x86/kvm/kvm-intel.ko
 for name in test-backend-bpf test-backend-bpf-time test-backend-bpf-vmx test-backend-bpf-as-vmx \
-	test-backend-bpf-types; do
+	test-backend-bpf-types test-backend-bpf-files; do
 	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD \
 		run sh "$TESTS/unit/run-unit" "$BUILD/tests/unit/$name"
 done
