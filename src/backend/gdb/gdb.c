@@ -7,6 +7,7 @@
  * QEMU on this host, memory is read from its process, as long as that agrees with what
  * the stub reads at the same addresses.  Otherwise it is read through the stub.
  */
+#include "backend/after_hlt.h"
 #include "backend/backend.h"
 #include "backend/gdb/session.h"
 #include "backend/remote.h"
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define X86_HLT		0xf4
 #define AARCH64_WFI	0xd503207f
 #define STATUS_TRIES	3
 #define STATUS_AGAIN_US 20000
@@ -220,13 +220,16 @@ static bool paused(void *ctx)
 	return b->session->run == US_GDB_PAUSED;
 }
 
+static bool read_code(void *ctx, us_gva at, void *buf, size_t len)
+{
+	struct gdb *b = ctx;
+	return us_mem_read_gva(b->remote.base.mem, at, buf, len);
+}
+
 /* If the stub does not report halted vCPUs, the previous instruction shows them. */
 static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 {
-	uint8_t byte;
-	return !b->session->extra && regs->arch == US_ARCH_X86_64 && !regs->user &&
-	       us_mem_read_gva(b->remote.base.mem, regs->pc - 1, &byte, 1) &&
-	       byte == X86_HLT;
+	return !b->session->extra && us_is_after_hlt(regs, read_code, b);
 }
 
 /* KVM does not trap the WFI of a vCPU that has a host CPU for itself

@@ -3,6 +3,7 @@
  * kvm.c: any KVM guest on x86, whatever its VMM.  For a sample, uniscope stops the
  * vCPU's thread with ptrace and reads the registers from the page it shares with KVM.
  */
+#include "backend/after_hlt.h"
 #include "backend/kvm/match.h"
 #include "backend/kvm/probe.h"
 #include "backend/kvm/vcpu.h"
@@ -10,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "guest/paging.h"
 #include "vmm/cmdline.h"
 #include "vmm/qmp.h"
 #include "vmm/socket_peer.h"
@@ -46,6 +48,7 @@ struct kvm {
 	int pidfd;
 	struct us_kvm_match match;
 	struct us_ram *ram;
+	struct us_paging paging; /* to look at the code of a vCPU */
 	struct us_pacer pacer;
 	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
 	unsigned n_open;		       /* of vcpu[] */
@@ -223,6 +226,7 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 	k->base.accel = US_ACCEL_KVM;
 	k->base.n_vcpu = k->guest.n_vcpu;
 	k->base.mem = us_ram_mem(k->ram);
+	us_paging_init(&k->paging, k->base.mem);
 	caution(&k->guest, k->base.caution, sizeof(k->base.caution));
 	if (us_ram_lacks_devices(k->ram))
 		us_append(k->base.caution, sizeof(k->base.caution),
@@ -390,6 +394,41 @@ static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 	return 1;
 }
 
+struct code_of {
+	struct us_paging *paging;
+	const struct us_space *space;
+};
+
+static bool read_code(void *ctx, us_gva at, void *buf, size_t len)
+{
+	const struct code_of *of = ctx;
+	return us_paging_read(of->paging, of->space, at, buf, len);
+}
+
+/* Halted vCPUs have stacks only if they are asked for. */
+static void set_halted(const struct kvm *k, struct us_capture *c)
+{
+	c->state = US_VCPU_HALTED;
+	if (!k->pacer.schedule.wake_halted)
+		c->form = US_CAPTURE_NONE;
+}
+
+/*
+ * Before KVM puts the thread of a halted vCPU to sleep, it polls for an interrupt for
+ * up to halt_poll_ns (Documentation/virt/kvm/halt-polling.rst).  The thread runs then,
+ * and a stop makes it leave KVM_RUN as if it had been in the guest; only the code shows
+ * that it was not.
+ */
+static void tell_polling(struct kvm *k, struct us_capture *c)
+{
+	struct code_of of = { &k->paging, &c->regs.space };
+	if (c->state != US_VCPU_GUEST || c->form != US_CAPTURE_LIVE)
+		return;
+	us_paging_new_sample(&k->paging);
+	if (us_is_after_hlt(&c->regs, read_code, &of))
+		set_halted(k, c);
+}
+
 /* 1: stopped, and *c is filled.  Otherwise it runs; -EAGAIN: no capture this time. */
 static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 {
@@ -416,7 +455,10 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 		k->blind = 0;
 	if (!r && have && !k->placed)
 		r = check_place(k, &c->regs);
-	return r ? r : 1;
+	if (r)
+		return r;
+	tell_polling(k, c);
+	return 1;
 }
 
 /* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
