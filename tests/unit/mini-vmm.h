@@ -17,6 +17,7 @@
 #include <linux/filter.h>
 #include <linux/kvm.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -30,6 +31,8 @@
 #define MINI_CODE  0x1000
 #define MINI_STACK 0x8000 /* downwards */
 #define MINI_RAM   0x10000
+
+#define MINI_POLL_MS 20
 
 /* What the child and the test both see. */
 struct mini_shared {
@@ -54,6 +57,7 @@ struct mini_layout {
 	bool statistics; /* there is a file of the vCPU's */
 	bool second;	 /* is there from the start, and no thread runs it */
 	bool copies;	 /* it runs the first vCPU by a copy of its descriptor */
+	bool polls;	 /* it waits in poll() at each exit, for a time */
 	bool turns; /* ... but three threads run both in turns, and sleep in between */
 };
 
@@ -243,6 +247,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 			shared->interrupted++;
 		else if (r < 0)
 			break;
+		if (l->polls)
+			poll(NULL, 0, MINI_POLL_MS);
 		if (shared->move == 1) {
 			mini_move(vm, l);
 			shared->move = 2;

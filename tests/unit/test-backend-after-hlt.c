@@ -51,7 +51,7 @@ static void loops_that_wait(void **state)
 	/* push rbp; mov rsp,rbp; hlt; pop rbp; ret */
 	assert_true(WAITS("\x55\x48\x89\xe5\xf4\x5d\xc3", 5));
 	assert_true(WAITS("\x0f\x00\x2d\x00\x10\x00\x00\xf4\xc3", 8)); /* verw; hlt */
-	assert_false(WAITS("\xfb\xf4\xfa", 1)); /* at it */
+	assert_false(WAITS("\xfb\xf4\xfa", 1));			       /* at it */
 	assert_false(WAITS("\xfb\xf4\xfa", 3)); /* it has gone on */
 }
 
@@ -66,7 +66,7 @@ static void operands_are_no_instructions(void **state)
 	assert_false(WAITS(locals, 14));
 	assert_false(WAITS(locals, 17));
 	assert_false(WAITS("\x48\xff\xc9\x48\x01\xc8\x48\x31\xd0\x75\xf4\xc3", 11));
-	assert_false(WAITS("\x83\xc0\xf4\xc3", 3));	       /* add -12,eax */
+	assert_false(WAITS("\x83\xc0\xf4\xc3", 3));		/* add -12,eax */
 	assert_false(WAITS("\xb8\x00\x00\x00\xf4\x89\x07", 5)); /* mov imm,eax */
 }
 

@@ -9,7 +9,10 @@
 #include "mini-vmm.h"
 #include "qemu.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/ptrace.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 
 static const uint8_t spin_code[] = { 0x40, 0xeb, 0xfd };       /* 1: inc %ax; jmp 1b */
@@ -85,6 +88,85 @@ static void lines_of_proc(void **state)
 	assert_int_equal(us_kvm_fd_of_run("-1 0x7ffd 0x7f00\n"), -1);
 	assert_int_equal(us_kvm_fd_of_run(""), -1);
 	assert_int_equal(us_kvm_fd_of_run("16 0xffffffffffffffff 0xae80"), -1);
+}
+
+static void lines_of_waits(void **state)
+{
+	(void)state;
+	assert_true(us_kvm_awaits_events("7 0x7ffd 0x1 0xffffffff\n")); /* poll */
+	assert_true(
+		us_kvm_awaits_events("281 0x4 0x7f00 0x1 0xffff\n")); /* epoll_pwait */
+	assert_false(us_kvm_awaits_events("0 0x3 0x7ffd 0x1\n"));     /* read */
+	assert_false(us_kvm_awaits_events("202 0x7f00 0x80\n"));      /* futex */
+	assert_false(us_kvm_awaits_events("-1 0x7ffd 0x7f00\n"));
+	assert_false(us_kvm_awaits_events("running\n"));
+	assert_false(us_kvm_awaits_events(""));
+}
+
+/* For ever, in one of the system calls that wait for events, or in others. */
+static _Noreturn void wait_in(int call)
+{
+	struct timeval hour = { .tv_sec = 3600 };
+	struct epoll_event event;
+	int epoll = epoll_create1(0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		switch (call) {
+		case 0:
+			poll(NULL, 0, -1);
+			break;
+		case 1:
+			epoll_pwait(epoll, &event, 1, -1, NULL);
+			break;
+		case 2:
+			select(0, NULL, NULL, NULL, &hour);
+			break;
+		default:
+			pause();
+		}
+}
+
+/* By the reason of its last exit, at the first peek and when it is still there. */
+static void assert_asleep_as(struct us_kvm_vcpu *v, uint32_t reason,
+			     enum us_vcpu_state first, enum us_vcpu_state then)
+{
+	enum us_vcpu_state s = US_N_VCPU_STATE;
+	v->run->exit_reason = reason;
+	v->thread.asleep_in[0] = '\0';
+	assert_int_equal(us_kvm_vcpu_peek(v, &s), US_KVM_ASLEEP);
+	assert_int_equal(s, first);
+	assert_int_equal(us_kvm_vcpu_peek(v, &s), US_KVM_ASLEEP);
+	assert_int_equal(s, then);
+}
+
+/* A guest that asks its VMM to wait (Solo5) is idle; what else its VMM does is not. */
+static void a_wait_in_the_vmm_is_idle(void **state)
+{
+	(void)state;
+	static struct kvm_run run;
+	for (int call = 0; call < 4; call++) {
+		struct us_kvm_vcpu v = { .run = &run };
+		struct us_err e;
+		enum us_vcpu_state waits = call < 3 ? US_VCPU_HALTED : US_VCPU_EXIT, s;
+		pid_t pid = fork();
+		if (!pid)
+			wait_in(call);
+		struct us_vcpu which = { .tid = pid, .fd = 3 };
+		assert_int_equal(us_kvm_thread_open(&v.thread, pid, &which, &e), 0);
+		for (int i = 0; i < 10000; i++, usleep(1000)) /* until it is there */
+			if (us_kvm_vcpu_peek(&v, &s) == US_KVM_ASLEEP &&
+			    v.thread.same_place)
+				break;
+		assert_asleep_as(&v, KVM_EXIT_IO, waits, waits);
+		assert_asleep_as(&v, KVM_EXIT_MMIO, waits, waits);
+		assert_asleep_as(&v, KVM_EXIT_HYPERCALL, waits, waits);
+		assert_asleep_as(&v, KVM_EXIT_HLT, US_VCPU_HALTED, US_VCPU_HALTED);
+		assert_asleep_as(&v, KVM_EXIT_INTR, US_VCPU_EXIT, US_VCPU_OFF);
+		assert_asleep_as(&v, KVM_EXIT_SHUTDOWN, US_VCPU_OFF, US_VCPU_OFF);
+		us_kvm_thread_close(&v.thread);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
 }
 
 /* A guest that runs a guest of its own: those registers are not this guest's. */
@@ -270,6 +352,27 @@ static void a_halted_guest_is_left_alone(void **state)
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(us_kvm_vcpu_peek(&r.v, &s), US_KVM_ASLEEP);
 	assert_int_equal(r.vmm.shared->exits, exits);
+	rig_stop(&r);
+}
+
+/* It asks its VMM, which waits for as long as that takes. */
+static void a_guest_that_waits_in_its_vmm_is_idle(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned idle = 0;
+	if (!have_kvm())
+		skip();
+	mini_start_as(&r.vmm, (struct mini_layout){ .polls = true }, port_code,
+		      sizeof(port_code));
+	attach(&r);
+	for (int i = 0; i < 300; i++) {
+		enum us_vcpu_state s = US_VCPU_OFF;
+		usleep(2000);
+		idle += us_kvm_vcpu_peek(&r.v, &s) == US_KVM_ASLEEP &&
+			s == US_VCPU_HALTED;
+	}
+	assert_true(idle > 150);
 	rig_stop(&r);
 }
 
@@ -588,11 +691,14 @@ int main(void)
 		cmocka_unit_test(long_mode_registers),
 		cmocka_unit_test(real_mode_registers),
 		cmocka_unit_test(lines_of_proc),
+		cmocka_unit_test(lines_of_waits),
+		cmocka_unit_test(a_wait_in_the_vmm_is_idle),
 		cmocka_unit_test(registers_of_a_nested_guest_are_not_taken),
 		cmocka_unit_test(a_thread_that_does_not_stop_is_left),
 		cmocka_unit_test(a_spinning_guest_is_seen_spinning),
 		cmocka_unit_test(exits_for_the_vmm_are_told_apart),
 		cmocka_unit_test(a_halted_guest_is_left_alone),
+		cmocka_unit_test(a_guest_that_waits_in_its_vmm_is_idle),
 		cmocka_unit_test(every_signal_arrives),
 		cmocka_unit_test(a_signal_that_is_the_stop_is_passed_on),
 		cmocka_unit_test(a_stopped_vmm_is_off_and_stays_stopped),

@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vcpu_clock.c: see vcpu_clock.h. */
 #include "backend/bpf/vcpu_clock.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <linux/kvm.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 /* Reads of one thread count as simultaneous if they take no longer than AT_ONCE_NS, or
  * than this part of the observed time.  The total may be too large by that much once,
  * not once per read. */
 #define AT_ONCE_NS   US_NS_PER_MS
 #define AT_ONCE_PART 500
+
+static const struct kvm_run *map_run(pid_t pid, int vcpu_fd)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, vcpu_fd, 0);
+	void *run = mmap(NULL, sizeof(struct kvm_run), PROT_READ, MAP_SHARED, fd, 0);
+	return run == MAP_FAILED ? NULL : run;
+}
 
 int us_vcpu_clock_open(struct us_vcpu_clock *c, pid_t pid, const struct us_vcpu *which,
 		       const struct us_bpf_timer *timer, struct us_err *e)
@@ -18,6 +30,8 @@ int us_vcpu_clock_open(struct us_vcpu_clock *c, pid_t pid, const struct us_vcpu 
 	c->timer = timer;
 	int r = us_kvm_thread_open(&c->thread, pid, which, e);
 	c->open = r == 0;
+	if (c->open)
+		c->run = map_run(pid, which->fd);
 	return r;
 }
 
@@ -25,6 +39,9 @@ void us_vcpu_clock_close(struct us_vcpu_clock *c)
 {
 	if (c->open)
 		us_kvm_thread_close(&c->thread);
+	if (c->run)
+		munmap((void *)c->run, sizeof(*c->run));
+	c->run = NULL;
 	c->open = false;
 }
 
@@ -62,6 +79,16 @@ void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_
 	c->off = false;
 }
 
+/* Asleep outside KVM_RUN.  If it stays there, its owner has paused it. */
+static enum us_vcpu_state asleep_in_vmm(const struct us_vcpu_clock *c)
+{
+	uint32_t reason = c->run ? __atomic_load_n(&c->run->exit_reason,
+						   __ATOMIC_RELAXED)
+				 : KVM_EXIT_IO;
+	enum us_vcpu_state state = us_kvm_thread_in_vmm(&c->thread, reason);
+	return state == US_VCPU_EXIT && c->thread.same_place ? US_VCPU_OFF : state;
+}
+
 /* Why it sleeps, if it sleeps now.  If it runs, it was mostly halted before. */
 static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
 {
@@ -79,8 +106,8 @@ static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
 	switch (asleep) {
 	case US_KVM_IN_RUN:
 		return US_VCPU_HALTED;
-	case US_KVM_IN_VMM: /* if it stays there, its owner has paused it */
-		return c->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
+	case US_KVM_IN_VMM:
+		return asleep_in_vmm(c);
 	case US_KVM_STOPPED_ALL:
 		return US_VCPU_OFF;
 	default:

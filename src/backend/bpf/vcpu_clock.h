@@ -18,6 +18,8 @@
 struct us_vcpu_clock {
 	struct us_kvm_thread thread;
 	const struct us_bpf_timer *timer; /* the thread's */
+	/* What KVM tells the VMM of the vCPU: only read; NULL: it cannot be. */
+	const struct kvm_run *run;
 	bool open, gone;
 	bool not_run; /* no thread has run it yet, and none is open: it counts as off */
 	bool away;    /* it slept outside KVM_RUN when it was last settled */

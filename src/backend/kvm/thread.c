@@ -66,6 +66,52 @@ bool us_kvm_thread_is_in_run(const struct us_kvm_thread *t)
 	return us_vcpu_has_fd(&t->vcpu, us_kvm_fd_of_run(t->asleep_in));
 }
 
+/* Newer architectures have no others than the newer ones of these calls. */
+bool us_kvm_awaits_events(const char *line)
+{
+	static const long calls[] = {
+#ifdef SYS_poll
+		SYS_poll,	  SYS_select,	SYS_epoll_wait,
+#endif
+		SYS_ppoll,	  SYS_pselect6, SYS_epoll_pwait,
+#ifdef SYS_epoll_pwait2
+		SYS_epoll_pwait2,
+#endif
+	};
+	char *end;
+	long call = strtol(line, &end, 10);
+	for (size_t i = 0; end != line && i < sizeof(calls) / sizeof(*calls); i++)
+		if (call == calls[i])
+			return true;
+	return false;
+}
+
+enum us_vcpu_state us_kvm_thread_in_vmm(const struct us_kvm_thread *t,
+					uint32_t exit_reason)
+{
+	switch (exit_reason) {
+	case KVM_EXIT_HLT: /* the VMM has the interrupt controller */
+		return US_VCPU_HALTED;
+	case KVM_EXIT_IO:
+	case KVM_EXIT_MMIO:
+	case KVM_EXIT_HYPERCALL:
+		return us_kvm_awaits_events(t->asleep_in) ? US_VCPU_HALTED
+							  : US_VCPU_EXIT;
+	case KVM_EXIT_SHUTDOWN:
+	case KVM_EXIT_FAIL_ENTRY:
+	case KVM_EXIT_INTERNAL_ERROR:
+	case KVM_EXIT_SYSTEM_EVENT:
+		return US_VCPU_OFF;
+	case KVM_EXIT_UNKNOWN:
+	case KVM_EXIT_INTR:
+		/* The VMM called it out of KVM_RUN.  If it stays out, its owner has
+		 * paused it. */
+		return t->same_place ? US_VCPU_OFF : US_VCPU_EXIT;
+	default:
+		return US_VCPU_EXIT;
+	}
+}
+
 /* One letter of proc(5), 0 if the thread has ended. */
 static char thread_state(const struct us_kvm_thread *t)
 {

@@ -6,6 +6,7 @@
 #ifndef US_BACKEND_KVM_THREAD_H
 #define US_BACKEND_KVM_THREAD_H
 
+#include "backend/backend.h"
 #include "base/err.h"
 #include "vmm/frozen.h"
 #include "vmm/guest_list.h"
@@ -53,6 +54,23 @@ bool us_kvm_thread_times(const struct us_kvm_thread *t, uint64_t *ret_run_ns,
 
 /* Hot path: was the thread in KVM_RUN of its vCPU at the last peek? */
 bool us_kvm_thread_is_in_run(const struct us_kvm_thread *t);
+
+/*
+ * Hot path: why it is asleep outside KVM_RUN, by the last peek and the reason for which
+ * the vCPU last left KVM_RUN.
+ *
+ * - US_VCPU_HALTED: it waits on the guest's behalf.  Not all guests use HLT for that: a
+ *   unikernel may ask its VMM to wait for input or a time (Solo5, on hvt), which does
+ *   it with poll().
+ * - US_VCPU_OFF: it has ended, or stays there because its owner has paused it.
+ * - US_VCPU_EXIT: the VMM does something for it.
+ */
+enum us_vcpu_state us_kvm_thread_in_vmm(const struct us_kvm_thread *t,
+					uint32_t exit_reason);
+
+/* Does a thread wait for events or a time, by the text of /proc/PID/task/TID/syscall?
+ */
+bool us_kvm_awaits_events(const char *line);
 
 /* The descriptor of the vCPU that a thread runs, from the text of
  * /proc/PID/task/TID/syscall, "16 0xFD 0xae80 ..." (proc(5): number and arguments); -1:

@@ -191,27 +191,6 @@ bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v)
 	       (slept && was_suspect);
 }
 
-/* Asleep outside KVM_RUN: why did it leave the guest? */
-static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v)
-{
-	switch (v->run->exit_reason) {
-	case KVM_EXIT_HLT:
-		return US_VCPU_HALTED;
-	case KVM_EXIT_SHUTDOWN:
-	case KVM_EXIT_FAIL_ENTRY:
-	case KVM_EXIT_INTERNAL_ERROR:
-	case KVM_EXIT_SYSTEM_EVENT:
-		return US_VCPU_OFF;
-	case KVM_EXIT_UNKNOWN:
-	case KVM_EXIT_INTR:
-		/* The VMM called it out of KVM_RUN.  If it stays out, its owner has
-		 * paused it. */
-		return v->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
-	default:
-		return US_VCPU_EXIT;
-	}
-}
-
 enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *ret_state)
 {
 	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
@@ -223,7 +202,9 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *re
 		[US_KVM_IN_RUN_BUSY] = US_VCPU_EXIT,
 		[US_KVM_STOPPED_ALL] = US_VCPU_OFF,
 	};
-	*ret_state = asleep == US_KVM_IN_VMM ? asleep_in_vmm(v) : states[asleep];
+	*ret_state = asleep == US_KVM_IN_VMM
+			     ? us_kvm_thread_in_vmm(&v->thread, v->run->exit_reason)
+			     : states[asleep];
 	return doing;
 }
 
