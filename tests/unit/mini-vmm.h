@@ -56,6 +56,7 @@ struct mini_layout {
 	bool memfd, filter;
 	bool statistics; /* there is a file of the vCPU's */
 	bool second;	 /* is there from the start, and no thread runs it */
+	bool unstarted;	 /* a thread runs a second, which nobody starts */
 	bool copies;	 /* it runs the first vCPU by a copy of its descriptor */
 	bool polls;	 /* it waits in poll() at each exit, for a time */
 	bool turns; /* ... but three threads run both in turns, and sleep in between */
@@ -231,6 +232,10 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 	int vcpu = mini_vcpu(l, code, len, &vm);
 	if (l->second || l->turns)
 		mini_second_fd = mini_new_vcpu(vm, 1);
+	if (l->unstarted) {
+		mini_second_fd = ioctl(vm, KVM_CREATE_VCPU, 1);
+		mini_plug(vm, shared);
+	}
 	if (l->statistics)
 		ioctl(vcpu, KVM_GET_STATS_FD, NULL);
 	shared->vcpu_fd = vcpu;

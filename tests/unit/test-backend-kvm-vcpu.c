@@ -169,6 +169,30 @@ static void a_wait_in_the_vmm_is_idle(void **state)
 	}
 }
 
+/* It is asked once whether it was ever started, and if not, when it has run since. */
+static void an_unstarted_vcpu_is_asked_again_when_it_has_run(void **state)
+{
+	(void)state;
+	struct us_kvm_vcpu v = { .asleep_ns = 5 };
+	assert_true(us_kvm_vcpu_asks_start(&v));
+	us_kvm_vcpu_note_start(&v, true);
+	assert_true(v.unstarted);
+	v.asleep_ns = 7; /* it had to run to stop */
+	assert_false(us_kvm_vcpu_asks_start(&v));
+	assert_false(us_kvm_vcpu_asks_start(&v));
+	v.asleep_ns = 9;
+	assert_true(us_kvm_vcpu_asks_start(&v));
+	us_kvm_vcpu_note_start(&v, false);
+	assert_false(v.unstarted);
+	for (; v.asleep_ns < 20; v.asleep_ns++)
+		assert_false(us_kvm_vcpu_asks_start(&v));
+	v = (struct us_kvm_vcpu){ .seen = true, .asleep_ns = 5 };
+	assert_false(us_kvm_vcpu_asks_start(&v));   /* it ran when it was sampled */
+	v = (struct us_kvm_vcpu){ .asleep_ns = 0 }; /* a kernel without these sums */
+	us_kvm_vcpu_note_start(&v, true);
+	assert_false(v.unstarted);
+}
+
 /* A guest that runs a guest of its own: those registers are not this guest's. */
 static void registers_of_a_nested_guest_are_not_taken(void **state)
 {
@@ -629,6 +653,35 @@ static unsigned count_off(struct us_backend *b, uint64_t ns, unsigned vcpu, int 
 	return n;
 }
 
+/* Its thread sleeps in KVM_RUN as if it had halted. */
+static void a_vcpu_that_nobody_started_is_off(void **state)
+{
+	(void)state;
+	static struct us_guest g;
+	struct rig r = { 0 };
+	struct us_capture c;
+	unsigned n = 0, off = 0;
+	if (!have_kvm())
+		skip();
+	mini_start_as(&r.vmm, (struct mini_layout){ .unstarted = true }, port_code,
+		      sizeof(port_code));
+	struct us_backend *b = open_backend(&r, &g);
+	uint64_t end = us_now_ns() + US_NS_PER_SEC;
+	while (us_now_ns() < end) {
+		int got = b->ops->next(b, end, &c);
+		assert_true(got >= 0);
+		if (got != 1)
+			continue;
+		n += c.vcpu == 1;
+		off += c.vcpu == 1 && c.state == US_VCPU_OFF;
+		b->ops->release(b, &c);
+	}
+	assert_true(n > 10);
+	assert_int_equal(off, n);
+	us_backend_close(b);
+	mini_stop(&r.vmm);
+}
+
 static void threads_that_take_turns_are_refused(void **state)
 {
 	(void)state;
@@ -693,6 +746,7 @@ int main(void)
 		cmocka_unit_test(lines_of_proc),
 		cmocka_unit_test(lines_of_waits),
 		cmocka_unit_test(a_wait_in_the_vmm_is_idle),
+		cmocka_unit_test(an_unstarted_vcpu_is_asked_again_when_it_has_run),
 		cmocka_unit_test(registers_of_a_nested_guest_are_not_taken),
 		cmocka_unit_test(a_thread_that_does_not_stop_is_left),
 		cmocka_unit_test(a_spinning_guest_is_seen_spinning),
@@ -707,6 +761,7 @@ int main(void)
 		cmocka_unit_test(the_page_is_left_as_it_was),
 		cmocka_unit_test(the_page_of_a_killed_uniscope_is_mended),
 		cmocka_unit_test(a_vmm_that_shares_registers_itself_is_refused),
+		cmocka_unit_test(a_vcpu_that_nobody_started_is_off),
 		cmocka_unit_test(threads_that_take_turns_are_refused),
 		cmocka_unit_test(a_thread_may_come_and_change),
 	};

@@ -466,18 +466,22 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 static int sample_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	int r = sample_running(k, slot, c);
-	if (r == 1 && c->form == US_CAPTURE_LIVE && c->regs.pc == RESET_PC) {
+	bool unstarted = r == 1 && c->form == US_CAPTURE_LIVE && c->regs.pc == RESET_PC;
+	if (unstarted) {
 		c->state = US_VCPU_OFF; /* waits to be started for the first time */
 		c->form = US_CAPTURE_NONE;
 	} else if (r == 1 && c->state == US_VCPU_GUEST) {
-		c->state = US_VCPU_HALTED;
+		set_halted(k, c);
 	}
+	if (r == 1)
+		us_kvm_vcpu_note_start(&k->vcpu[slot], unstarted);
 	return r;
 }
 
-static bool wants_halted(const struct kvm *k, const struct us_kvm_vcpu *v)
+static bool wants_halted(const struct kvm *k, struct us_kvm_vcpu *v)
 {
-	return k->pacer.schedule.wake_halted && us_kvm_thread_is_in_run(&v->thread);
+	return us_kvm_thread_is_in_run(&v->thread) &&
+	       (k->pacer.schedule.wake_halted || us_kvm_vcpu_asks_start(v));
 }
 
 static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
@@ -504,6 +508,8 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 			return vcpu_moved(k, slot);
 		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
 			return sample_halted(k, slot, c);
+		if (asleep == US_VCPU_HALTED && v->unstarted)
+			asleep = US_VCPU_OFF;
 		c->state = (uint8_t)asleep;
 		c->form = US_CAPTURE_NONE;
 		c->t_ns = us_now_ns();

@@ -82,6 +82,7 @@ int us_kvm_vcpu_set_thread(struct us_kvm_vcpu *v, pid_t pid,
 	v->matched = v->proven = false;
 	v->suspect = false;
 	v->asleep_ns = 0;
+	v->asked_start = v->unstarted = false;
 	int r = which->tid ? us_kvm_thread_open(&v->thread, pid, which, e) : 0;
 	if (!r)
 		v->tid = which->tid;
@@ -189,6 +190,26 @@ bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v)
 	v->suspect = slept && has_run;
 	return (fd >= 0 && !us_kvm_thread_is_in_run(&v->thread)) ||
 	       (slept && was_suspect);
+}
+
+bool us_kvm_vcpu_asks_start(struct us_kvm_vcpu *v)
+{
+	if (!v->asked_start)
+		return !v->seen;
+	if (!v->unstarted)
+		return false;
+	/* Our own stop made the thread run: count from its first sleep behind that. */
+	if (!v->unstarted_ns)
+		v->unstarted_ns = v->asleep_ns;
+	return v->asleep_ns != v->unstarted_ns;
+}
+
+void us_kvm_vcpu_note_start(struct us_kvm_vcpu *v, bool unstarted)
+{
+	v->asked_start = true;
+	/* Without these sums it could not be known when it starts. */
+	v->unstarted = unstarted && v->asleep_ns;
+	v->unstarted_ns = 0;
 }
 
 enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *ret_state)

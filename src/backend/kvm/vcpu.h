@@ -43,12 +43,16 @@ struct us_kvm_vcpu {
 			     */
 	uint64_t asleep_ns; /* CPU time of the thread, if asleep at the last sample; or
 			       0 */
-	uint8_t hold;	    /* enum us_kvm_hold */
-	bool nested;	    /* when last read, it ran a guest of its own */
-	bool group_stop;    /* stopped because its owner stopped the VMM */
-	int signal;	    /* a signal that came before the stop: to be passed on */
-	uint64_t asked_ns;  /* when it was asked to stop */
-	uint64_t stopped_ns; /* when it had stopped */
+	bool asked_start;   /* it was stopped in its sleep, to know whether it was ever
+			       started */
+	bool unstarted;	    /* it was not */
+	uint64_t unstarted_ns; /* CPU time of the thread since then; 0: not yet read */
+	uint8_t hold;	       /* enum us_kvm_hold */
+	bool nested;	       /* when last read, it ran a guest of its own */
+	bool group_stop;       /* stopped because its owner stopped the VMM */
+	int signal;	       /* a signal that came before the stop: to be passed on */
+	uint64_t asked_ns;     /* when it was asked to stop */
+	uint64_t stopped_ns;   /* when it had stopped */
 	uint64_t delay_ns; /* total time that it had waited for host CPUs before that */
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
 };
@@ -74,6 +78,17 @@ bool us_kvm_vcpu_has_run(struct us_kvm_vcpu *v);
  * the vCPU meanwhile, or does this one sleep in KVM_RUN of another vCPU?
  */
 bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v);
+
+/*
+ * Hot path, behind us_kvm_vcpu_is_elsewhere(), for a vCPU that is asleep in KVM_RUN:
+ * must it be stopped to know whether it was ever started?  One that waits for its start
+ * (INIT, SIPI) sleeps like one that halted; only its registers show it.  True until
+ * us_kvm_vcpu_note_start() was called, and again whenever a thread of a vCPU that was
+ * not started has run: others kick it, too.
+ */
+bool us_kvm_vcpu_asks_start(struct us_kvm_vcpu *v);
+/* Its registers, if there are any, say that it was not started. */
+void us_kvm_vcpu_note_start(struct us_kvm_vcpu *v, bool unstarted);
 
 /* Hot path. *ret_state is set for US_KVM_ASLEEP. */
 enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
