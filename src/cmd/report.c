@@ -31,12 +31,26 @@ enum {
 	OPT_SOURCE_PREFIX,
 };
 
+/* An option that asks for a text of its own; the formats named in `also` show the same
+ * in another way. */
+struct view {
+	const char *option, *is; /* "--tree": it is "a tree" */
+	const char *format;
+	const char *also[3]; /* NULL-terminated */
+};
+
+static const struct view tree_view = { "--tree", "a tree", "tree", { "json", "html" } },
+			 bottom_up_view = { "--bottom-up", "a tree", "tree", { NULL } },
+			 callers_view = { "--callers", "a tree", "tree", { NULL } },
+			 exits_view = { "--exits", "a table", "exits", { "json" } };
+
 struct settings {
 	const char *const *in; /* recordings */
 	size_t n_in;
 	char names[1024]; /* of all recordings */
 	const char *out;
-	const struct us_format *format;
+	const struct us_format *format; /* until it is chosen: --format */
+	const struct view *view;	/* or NULL */
 	struct us_profile_opts profile;
 	struct us_report_opts report;
 	enum us_profile_by rows; /* from --sort: a table of these */
@@ -102,6 +116,18 @@ static bool set_format(struct settings *s, const char *value)
 	return s->format != NULL;
 }
 
+static bool set_view(struct settings *s, const struct view *v)
+{
+	if (s->view && strcmp(s->view->format, v->format) != 0) {
+		us_usage(&us_cmd_report, "%s is %s, %s is %s: choose one",
+			 s->view->option, s->view->is, v->option, v->is);
+		return false;
+	}
+	if (!s->view || !v->also[0]) /* --tree says no more than --bottom-up */
+		s->view = v;
+	return true;
+}
+
 static bool set_option(void *settings, int c, const char *value)
 {
 	struct settings *s = settings;
@@ -112,15 +138,15 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_JSON:
 		return set_format(s, "json");
 	case OPT_EXITS:
-		return set_format(s, "exits");
+		return set_view(s, &exits_view);
 	case OPT_TREE:
-		return set_format(s, "tree");
+		return set_view(s, &tree_view);
 	case OPT_BOTTOM_UP:
 		s->report.bottom_up = true;
-		return set_format(s, "tree");
+		return set_view(s, &bottom_up_view);
 	case OPT_CALLERS:
 		s->report.around = value;
-		return set_format(s, "tree");
+		return set_view(s, &callers_view);
 	case OPT_PERCENT:
 		return us_parse_double("--percent-limit", value, 0, 100,
 				       &s->report.least_percent);
@@ -198,16 +224,11 @@ static int check_waits(const struct settings *s)
 	return US_EXIT_OK;
 }
 
-/* What the tree alone has, and what it has not. */
+/* The tree has no rows to sort or to limit. */
 static int check_tree(const struct settings *s)
 {
 	const struct us_report_opts *o = &s->report;
-	bool tree = !strcmp(s->format->name, "tree");
-	if (!tree && (o->around || o->bottom_up))
-		return us_usage(&us_cmd_report, "%s is a tree: not with --format %s",
-				o->around ? "--callers" : "--bottom-up",
-				s->format->name);
-	if (tree && (o->limit || o->sort != US_SORT_SELF))
+	if (!strcmp(s->format->name, "tree") && (o->limit || o->sort != US_SORT_SELF))
 		return us_usage(&us_cmd_report,
 				"%s: the tree has the heaviest branches first; "
 				"--percent-limit leaves out the light ones",
@@ -215,11 +236,37 @@ static int check_tree(const struct settings *s)
 	return US_EXIT_OK;
 }
 
+static bool shows_too(const struct view *v, const char *format)
+{
+	for (size_t i = 0; v->also[i]; i++)
+		if (!strcmp(v->also[i], format))
+			return true;
+	return false;
+}
+
+/* Known only after all options: none of them counts less for coming first. */
+static int choose_view(struct settings *s, bool by_suffix)
+{
+	const struct view *v = s->view;
+	const char *format = s->format ? s->format->name : "text";
+	if (!v || shows_too(v, format))
+		return US_EXIT_OK;
+	if (strcmp(format, "text") != 0 && strcmp(format, v->format) != 0)
+		return us_usage(&us_cmd_report, "%s is %s: not with --format %s%s%s%s",
+				v->option, v->is, format,
+				by_suffix ? ", which the suffix of " : "",
+				by_suffix ? s->out : "",
+				by_suffix ? " names: use .txt" : "");
+	s->format = us_format_by_name(v->format);
+	return US_EXIT_OK;
+}
+
 static int choose_format(struct settings *s)
 {
-	if (!s->format && s->out && strcmp(s->out, "-")) {
+	bool by_suffix = !s->format && s->out && strcmp(s->out, "-") != 0;
+	if (by_suffix) {
 		s->format = us_format_by_suffix(s->out);
-		if (!s->format)
+		if (!s->format && !s->view)
 			return us_usage(
 				&us_cmd_report,
 				"-o %s: the suffix names no format: .txt, .html, "
@@ -229,6 +276,9 @@ static int choose_format(struct settings *s)
 				".trace.json and .perf.data do, or --format",
 				s->out);
 	}
+	int code = choose_view(s, by_suffix);
+	if (code != US_EXIT_OK)
+		return code;
 	if (!s->format)
 		s->format = us_format_by_name("text");
 	if (s->format->binary && (!s->out || !strcmp(s->out, "-")) &&
@@ -237,7 +287,7 @@ static int choose_format(struct settings *s)
 			&us_cmd_report,
 			"%s is binary and cannot go to a terminal: name a file with -o",
 			s->format->name);
-	int code = choose_groups(s);
+	code = choose_groups(s);
 	if (code == US_EXIT_OK)
 		code = check_tree(s);
 	if (code != US_EXIT_OK)
@@ -413,7 +463,7 @@ static const struct us_option options[] = {
 	  "make process, thread, comm or container the root of each stack", US_OWN },
 	US_SELECT_PART_ROWS,
 	{ OPT_LIMIT, "limit", "N", "at most N rows (all)", US_OWN },
-	{ OPT_TREE, "tree", NULL, "the call tree: the same as --format tree", US_OWN },
+	{ OPT_TREE, "tree", NULL, "the call tree as text: --format tree", US_OWN },
 	{ OPT_BOTTOM_UP, "bottom-up", NULL,
 	  "the call tree with callers below their callees", US_OWN },
 	{ OPT_CALLERS, "callers", "FUNC",

@@ -414,6 +414,45 @@ class Recording(Cli):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("total %", done.stdout)
 
+    def test_views_and_formats(self):
+        """A view is written, refused, or in a format that shows the same: whatever comes first."""
+        a = self.fake()
+        formats = {"html": ".html", "json": ".json", "folded": ".folded", "callgrind": ".callgrind",
+                   "pprof": ".pb.gz", "speedscope": ".speedscope.json", "firefox": ".json.gz",
+                   "chrome": ".trace.json", "perf": ".perf.data", "text": ".txt", None: ".out"}
+        views = {("--tree",): ("json", "html"), ("--bottom-up",): (), ("--exits",): ("json",),
+                 ("--callers", "0xffff800000100000-0xffff80000010003f"): ()}
+        begins = {"json": "{", "html": "<!"}
+        for view, also in views.items():
+            for name, suffix in formats.items():
+                out = self.path("view" + suffix)
+                ways = [view + ("-o", out), ("-o", out) + view]
+                if name:
+                    ways += [view + ("-f", name), ("-f", name) + view]
+                for words in ways:
+                    with self.subTest(words=words):
+                        if name not in (None, "text") + also:
+                            refusal = f"{view[0]} is a (tree|table): not with --format {name}"
+                            self.fails(2, refusal, "report", *words, a)
+                            self.assertFalse(os.path.exists(out))
+                            continue
+                        done = run("report", *words, a)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        text = done.stdout
+                        if "-o" in words:
+                            with open(out) as f:
+                                text = f.read()
+                            os.unlink(out)
+                        self.assertTrue(text.startswith(begins.get(name, "# ")), text[:80])
+                        if name in (None, "text"):
+                            own = {"--tree": "and what it calls below", "--bottom-up": "its callers below it",
+                                   "--exits": "outside of the guest"}
+                            self.assertIn(own.get(view[0], "total %"), text)
+        for words in (("--tree", "--exits"), ("--exits", "--callers", "f"), ("-f", "tree", "--exits"),
+                      ("--bottom-up", "-f", "exits"), ("--bottom-up", "--tree", "--json"),
+                      ("--json", "--tree", "--bottom-up")):
+            self.fails(2, " is a t(ree|able)", "report", *words, a)
+
     def test_sources_of_a_page(self):
         data = self.fake()
         self.fails(2, "must be OLD=NEW", "report", "--source-prefix", "nothing", data)
