@@ -265,6 +265,12 @@ class Usage(Cli):
         os.close(secondary)
         self.assertEqual(done.returncode, 2)
         self.assertIn("perfetto is binary and cannot go to a terminal", done.stderr)
+        for words in (("-c", "-o", self.path("x.html")), ("-o", self.path("x.html"), "-c"),
+                      ("-c", "--format", "html"), ("--format", "html", "-c")):
+            self.fails(2, "-c is a table: not with --format html", "replay", *words, "x.data")
+        for words in (("-o", self.path("x.txt"), "-c"), ("-o", self.path("x.calls"), "-c"),
+                      ("-c", "-o", self.path("x.out")), ("-c", "--format", "calls"), ("-c",)):
+            self.fails(1, "x.data: No such file", "replay", *words, "x.data")
         self.fails(2, "names no picture", "boot", "-o", "x.pdf", "--", "true")
         self.fails(1, "none.json: No such file", "boot", "--compare", "/none.json")
         for command in (("record", "-d"), ("top", "-d"), ("count", "-d"), ("trace", "-d"),

@@ -25,6 +25,7 @@ enum {
 
 struct settings {
 	const char *in, *out;
+	bool summary; /* -c */
 	struct us_trace_report_opts trace;
 	struct us_profile_opts profile;
 	struct us_symbol_files symbols;
@@ -69,7 +70,7 @@ static bool set_option(void *settings, int c, const char *value)
 	struct settings *s = settings;
 	switch (c) {
 	case 'c':
-		s->trace.format = us_trace_format_by_name("calls");
+		s->summary = true;
 		return true;
 	case OPT_FORMAT:
 		return set_format(s, value);
@@ -81,11 +82,26 @@ static bool set_option(void *settings, int c, const char *value)
 	return false;
 }
 
+/* -c is a table in text, wherever it is among the options: .txt names that, too. */
+static int choose_summary(struct settings *s, bool by_suffix)
+{
+	const struct us_trace_format *calls = us_trace_format_by_name("calls"),
+				     *f = s->trace.format;
+	if (f && f != calls && !(by_suffix && !strcmp(f->suffix, ".txt")))
+		return us_usage(
+			&us_cmd_replay, "-c is a table: not with --format %s%s%s%s",
+			f->name, by_suffix ? ", which the suffix of " : "",
+			by_suffix ? s->out : "", by_suffix ? " names: use .txt" : "");
+	s->trace.format = calls;
+	return US_EXIT_OK;
+}
+
 static int choose_format(struct settings *s)
 {
-	if (!s->trace.format && s->out && strcmp(s->out, "-")) {
+	bool by_suffix = !s->trace.format && s->out && strcmp(s->out, "-") != 0;
+	if (by_suffix) {
 		s->trace.format = us_trace_format_by_suffix(s->out);
-		if (!s->trace.format)
+		if (!s->trace.format && !s->summary)
 			return us_usage(
 				&us_cmd_replay,
 				"-o %s: the suffix names no format: .txt, .html, "
@@ -93,6 +109,8 @@ static int choose_format(struct settings *s)
 				"--format",
 				s->out);
 	}
+	if (s->summary && choose_summary(s, by_suffix) != US_EXIT_OK)
+		return US_EXIT_USAGE;
 	if (s->trace.format && s->trace.format->binary &&
 	    (!s->out || !strcmp(s->out, "-")) && isatty(STDOUT_FILENO))
 		return us_usage(
