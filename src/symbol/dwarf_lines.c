@@ -6,76 +6,15 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "symbol/dwarf_elf.h"
-#include "symbol/elf_symbols.h"
-#include "symbol/line_table.h"
-#include "symbol/span_map.h"
+#include "symbol/dwarf_priv.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <string.h>
 
 #define MAX_NESTING 64	       /* of blocks, calls and name spaces */
 #define MAX_PROGRAM (8U << 20) /* bytes of one unit's line program */
 #define MAX_ROWS    (1U << 18) /* of lines, as libdw has them: 56 bytes each */
-#define NO_SCOPE    UINT32_MAX
 #define NOT_ENTERED (UINT32_MAX - 1)
-
-/* A function with code or a call inlined into one.  The outer scope of a scope always
- * has a smaller index. */
-struct scope {
-	Dwarf_Off die;
-	uint64_t entry; /* its first address */
-	const char *name, *decl_file, *call_file;
-	uint32_t outer; /* NO_SCOPE: none */
-	uint32_t decl_line, call_line;
-	bool inlined, read; /* read: the fields from name to call_line except outer */
-};
-
-struct unit {
-	Dwarf_Die die;
-	uint64_t size; /* bytes of its entries at most */
-	const char *comp_dir;
-	bool prefer_linkage; /* of names: those of C++ and the like, to be demangled */
-	bool indexed, lines_read, has_ranges;
-	struct {
-		struct scope *v;
-		size_t n, cap;
-	} scopes;
-	struct us_span_map map; /* address -> scope */
-	struct us_line_table lines;
-};
-
-struct spans {
-	struct us_span *v;
-	size_t n, cap;
-};
-
-struct us_dwarf {
-	const struct us_elf_file *file;
-	Elf *elf, *alt_elf;
-	/* Reads lines, and keeps what it has read; opened again before that becomes too
-	 * much.  Where that is not possible, dw reads them. */
-	Dwarf *line_dw;
-	size_t n_row;
-	struct us_string_set files;
-	Dwarf *dw, *alt_dw;
-	const uint8_t *line_data; /* .debug_line, uncompressed */
-	size_t line_size, info_size;
-	struct {
-		struct unit *v;
-		size_t n, cap;
-	} units;
-	struct spans spans;	    /* of units, kept until all are known */
-	struct us_span_map map;	    /* address -> unit */
-	struct us_elf_symbol first; /* at 0, if the image has one there; else no name */
-	bool first_read;
-	bool rangeless_done, slow_scopes;
-	bool compressed; /* some table is: reading it again would cost too much */
-	bool cut;	 /* something was left out */
-	bool split;	 /* most of some unit is in another file */
-	size_t n_span, max_span; /* of all units and their scopes */
-	uint64_t spent_ns;
-};
 
 /* Work is charged from begin to end; nothing begins once the budget is spent. */
 struct charge {
@@ -120,7 +59,7 @@ bool us_dwarf_is_split(const struct us_dwarf *d)
 /* Code that the linker dropped stays in DWARF at address 0 or so: only ranges in the
  * image's code count. */
 static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
-		       struct spans *to, const struct charge *since,
+		       struct us_dwarf_spans *to, const struct charge *since,
 		       uint64_t *ret_first)
 {
 	Dwarf_Addr base, low, high;
@@ -157,7 +96,7 @@ static uint32_t enter_abstract(struct level *l)
 {
 	return dwarf_tag(&l->die) == DW_TAG_subprogram &&
 			       dwarf_hasattr(&l->die, DW_AT_inline)
-		       ? NO_SCOPE
+		       ? US_DWARF_NO_SCOPE
 		       : NOT_ENTERED;
 }
 
@@ -199,8 +138,8 @@ static bool is_dropped(struct us_dwarf *d, Dwarf_Die *die)
 }
 
 /* The scope of a DIE's children; NOT_ENTERED: they do not matter. */
-static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
-		      struct spans *spans, const struct charge *since)
+static uint32_t enter(struct us_dwarf *d, struct us_dwarf_unit *u, struct level *l,
+		      struct us_dwarf_spans *spans, const struct charge *since)
 {
 	int tag = dwarf_tag(&l->die);
 	switch (tag) {
@@ -226,7 +165,7 @@ static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 		return NOT_ENTERED;
 	if (!add_ranges(d, &l->die, index, spans, since, &first))
 		return enter_abstract(l);
-	struct scope *s = us_vec_push(&u->scopes);
+	struct us_dwarf_scope *s = us_vec_push(&u->scopes);
 	if (!s)
 		return NOT_ENTERED;
 	s->die = dwarf_dieoffset(&l->die);
@@ -238,12 +177,12 @@ static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 
 /* Depth first.  A sibling reference that leads back into a subtree would multiply the
  * walk, so it is limited: no unit has more entries than bytes. */
-static void walk(struct us_dwarf *d, struct unit *u, struct spans *spans,
-		 const struct charge *since)
+static void walk(struct us_dwarf *d, struct us_dwarf_unit *u,
+		 struct us_dwarf_spans *spans, const struct charge *since)
 {
 	struct level stack[MAX_NESTING];
 	size_t depth = 0;
-	stack[0] = (struct level){ .scope = NO_SCOPE };
+	stack[0] = (struct level){ .scope = US_DWARF_NO_SCOPE };
 	if (dwarf_child(&u->die, &stack[0].die) != 0)
 		return;
 	for (uint64_t left = u->size; left && !overdue(d, since); left--) {
@@ -259,7 +198,8 @@ static void walk(struct us_dwarf *d, struct unit *u, struct spans *spans,
 	}
 }
 
-static void index_scopes(struct us_dwarf *d, struct unit *u, struct spans *spans)
+static void index_scopes(struct us_dwarf *d, struct us_dwarf_unit *u,
+			 struct us_dwarf_spans *spans)
 {
 	struct charge since;
 	if (u->indexed || !begin(d, &since))
@@ -269,9 +209,9 @@ static void index_scopes(struct us_dwarf *d, struct unit *u, struct spans *spans
 	end(d, &since);
 }
 
-static void need_scopes(struct us_dwarf *d, struct unit *u)
+void us_dwarf_need_scopes(struct us_dwarf *d, struct us_dwarf_unit *u)
 {
-	struct spans spans = { 0 };
+	struct us_dwarf_spans spans = { 0 };
 	if (u->indexed)
 		return;
 	index_scopes(d, u, &spans);
@@ -280,7 +220,7 @@ static void need_scopes(struct us_dwarf *d, struct unit *u)
 	free(spans.v);
 }
 
-static const char *name_of(const struct unit *u, Dwarf_Die *die)
+static const char *name_of(const struct us_dwarf_unit *u, Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
 	const char *linkage = string_of(
@@ -300,7 +240,7 @@ static uint32_t number_of(Dwarf_Attribute *a)
 
 /* Lines of a unit. */
 
-static bool has_program(struct us_dwarf *d, const struct unit *u)
+static bool has_program(struct us_dwarf *d, const struct us_dwarf_unit *u)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word at;
@@ -331,7 +271,7 @@ static Dwarf *line_reader(struct us_dwarf *d)
 	return d->line_dw ? d->line_dw : d->dw;
 }
 
-static void read_lines(struct us_dwarf *d, struct unit *u)
+static void read_lines(struct us_dwarf *d, struct us_dwarf_unit *u)
 {
 	Dwarf_Lines *lines = NULL;
 	Dwarf_Files *files = NULL;
@@ -348,7 +288,7 @@ static void read_lines(struct us_dwarf *d, struct unit *u)
 				      &d->files) < 0;
 }
 
-static void need_lines(struct us_dwarf *d, struct unit *u)
+void us_dwarf_need_lines(struct us_dwarf *d, struct us_dwarf_unit *u)
 {
 	struct charge since;
 	if (u->lines_read || !begin(d, &since))
@@ -359,7 +299,7 @@ static void need_lines(struct us_dwarf *d, struct unit *u)
 	end(d, &since);
 }
 
-static const char *decl_file_of(const struct unit *u, Dwarf_Die *die)
+static const char *decl_file_of(const struct us_dwarf_unit *u, Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
 	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &a) || a.cu != u->die.cu)
@@ -367,7 +307,8 @@ static const char *decl_file_of(const struct unit *u, Dwarf_Die *die)
 	return us_line_table_file(&u->lines, number_of(&a));
 }
 
-static void read_scope(const struct us_dwarf *d, const struct unit *u, struct scope *s)
+static void read_scope(const struct us_dwarf *d, const struct us_dwarf_unit *u,
+		       struct us_dwarf_scope *s)
 {
 	Dwarf_Die die;
 	Dwarf_Attribute a;
@@ -385,7 +326,8 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 
 /* This takes a microsecond, and charging it would cost as much again.  So it is charged
  * only after one took long. */
-static void need_scope(struct us_dwarf *d, const struct unit *u, struct scope *s)
+void us_dwarf_need_scope(struct us_dwarf *d, const struct us_dwarf_unit *u,
+			 struct us_dwarf_scope *s)
 {
 	struct charge since;
 	if (s->read || spent(d))
@@ -424,7 +366,7 @@ static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
 	Dwarf_Attribute a;
 	uint64_t first;
 	uint32_t index = (uint32_t)d->units.n;
-	struct unit *u = us_vec_push(&d->units);
+	struct us_dwarf_unit *u = us_vec_push(&d->units);
 	if (!u)
 		return;
 	u->die = *die;
@@ -451,7 +393,7 @@ static void read_units(struct us_dwarf *d)
 		if (type == DW_UT_type && version < 5)
 			continue;
 		if (d->units.n) {
-			struct unit *last = &d->units.v[d->units.n - 1];
+			struct us_dwarf_unit *last = &d->units.v[d->units.n - 1];
 			Dwarf_Off begun = dwarf_dieoffset(&last->die);
 			Dwarf_Off now = dwarf_dieoffset(&die);
 			if (last->size == d->info_size && now > begun)
@@ -467,8 +409,8 @@ static void read_units(struct us_dwarf *d)
 static void add_rangeless_units(struct us_dwarf *d)
 {
 	for (size_t i = 0; i < d->units.n; i++) {
-		struct unit *u = &d->units.v[i];
-		struct spans spans = { 0 };
+		struct us_dwarf_unit *u = &d->units.v[i];
+		struct us_dwarf_spans spans = { 0 };
 		if (u->has_ranges || u->indexed)
 			continue;
 		index_scopes(d, u, &spans);
@@ -491,7 +433,7 @@ static void build_map(struct us_dwarf *d)
 		memset(&d->map, 0, sizeof(d->map));
 }
 
-static struct unit *unit_at(struct us_dwarf *d, uint64_t addr)
+static struct us_dwarf_unit *unit_at(struct us_dwarf *d, uint64_t addr)
 {
 	uint32_t i = us_span_map_find(&d->map, addr);
 	if (i == US_SPAN_NONE && !d->rangeless_done &&
@@ -604,10 +546,10 @@ void us_dwarf_close(struct us_dwarf *d)
 	free(d);
 }
 
-static bool line_of(struct us_dwarf *d, struct unit *u, uint64_t addr,
+static bool line_of(struct us_dwarf *d, struct us_dwarf_unit *u, uint64_t addr,
 		    const char **ret_file, uint32_t *ret_line)
 {
-	need_lines(d, u);
+	us_dwarf_need_lines(d, u);
 	const struct us_line_row *row = us_line_table_find(&u->lines, addr);
 	if (!row)
 		return false;
@@ -619,60 +561,33 @@ static bool line_of(struct us_dwarf *d, struct unit *u, uint64_t addr,
 bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 		   uint32_t *ret_line)
 {
-	struct unit *u = unit_at(d, addr);
+	struct us_dwarf_unit *u = unit_at(d, addr);
 	return u && line_of(d, u, addr, ret_file, ret_line);
 }
 
 unsigned us_dwarf_address_size(struct us_dwarf *d, uint64_t addr)
 {
-	struct unit *u = unit_at(d, addr);
+	struct us_dwarf_unit *u = unit_at(d, addr);
 	Dwarf_Die die;
 	uint8_t size;
 	return u && dwarf_diecu(&u->die, &die, &size, NULL) ? size : 0;
 }
 
-static bool ends_with_path(const char *path, const char *end)
-{
-	size_t n = path ? strlen(path) : 0, len = strlen(end);
-	return n >= len && !strcmp(path + n - len, end) &&
-	       (n == len || path[n - len - 1] == '/');
-}
-
-static void each_address_of(struct us_dwarf *d, struct unit *u, const char *file,
-			    uint32_t line, void (*visit)(void *ctx, uint64_t addr),
-			    void *ctx)
-{
-	need_lines(d, u);
-	for (size_t i = 0; i < u->lines.n; i++) {
-		const struct us_line_row *row = &u->lines.row[i];
-		if (!row->end && row->line == line &&
-		    ends_with_path(us_line_table_file(&u->lines, row->file), file))
-			visit(ctx, row->addr);
-	}
-}
-
-void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,
-			   void (*visit)(void *ctx, uint64_t addr), void *ctx)
-{
-	for (size_t i = 0; i < d->units.n; i++)
-		each_address_of(d, &d->units.v[i], file, line, visit, ctx);
-}
-
 size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 		       size_t max)
 {
-	struct unit *u = unit_at(d, addr);
+	struct us_dwarf_unit *u = unit_at(d, addr);
 	const char *file = NULL;
 	uint32_t line = 0;
 	size_t n = 0;
 	if (!u || !max)
 		return 0;
 	bool some = line_of(d, u, addr, &file, &line);
-	need_scopes(d, u);
+	us_dwarf_need_scopes(d, u);
 	uint32_t i = us_span_map_find(&u->map, addr);
-	while (i != NO_SCOPE && n < max) {
-		struct scope *s = &u->scopes.v[i];
-		need_scope(d, u, s);
+	while (i != US_DWARF_NO_SCOPE && n < max) {
+		struct us_dwarf_scope *s = &u->scopes.v[i];
+		us_dwarf_need_scope(d, u, s);
 		ret[n++] = (struct us_frame){
 			.func = s->name,
 			.file = file,
