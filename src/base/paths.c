@@ -5,7 +5,6 @@
 #include "base/vec.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,4 +142,26 @@ void us_paths_fini(struct us_paths *p)
 	}
 	free(p->groups.v);
 	*p = (struct us_paths){ 0 };
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), len = strlen(end);
+	return n >= len && !strcmp(path + n - len, end) &&
+	       (n == len || path[n - len - 1] == '/');
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+bool us_path_ends_with(const char *dir, const char *file, const char *end)
+{
+	char whole[US_PATH_SIZE];
+	if (strcmp(last_name(file), last_name(end)) != 0)
+		return false;
+	return ends_with(file, end) ||
+	       (whole_path(dir, file, whole) && ends_with(whole, end));
 }

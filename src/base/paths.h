@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define US_PATH_SIZE 4096 /* bytes with the NUL; a longer path is shown as it is */
@@ -40,5 +41,9 @@ void us_paths_fini(struct us_paths *p); /* accepts a zeroed one */
 /* The path to open: dir and file, joined in dst if need be. */
 const char *us_path_full(const char *dir, const char *file,
 			 char dst[static US_PATH_SIZE]);
+
+/* Is `end` the end of the path, from one of its names on?  As it is in DWARF, or as
+ * us_paths_show() may show it. */
+bool us_path_ends_with(const char *dir, const char *file, const char *end);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "base/paths.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "symbol/demangle.h"
@@ -36,6 +37,7 @@ struct search {
 	const struct us_profile_func *label; /* the function that text is a label of */
 	us_gva *at; /* addresses, one of which the function must cover */
 	size_t n_at, cap_at;
+	struct us_source_line near; /* to one without code; line 0: none */
 };
 
 static void keep(struct search *s, const struct us_function *f)
@@ -149,9 +151,30 @@ static void judge_place(void *ctx, const struct us_function *f)
 		keep(s, f);
 }
 
+/* The functions that the report shows at this line, whatever the compiler made of the
+ * code there. */
+static void find_rows(struct search *s, const char *file, uint32_t line)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(s->p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (f[i].known && !f[i].inlined && f[i].start && f[i].line == line &&
+		    f[i].path && us_path_ends_with(NULL, f[i].path, file))
+			add_address(s, f[i].start);
+}
+
+static void find_line(struct search *s, const char *file, uint32_t line)
+{
+	struct us_symbols *symbols = us_profile_symbols(s->p);
+	us_symbols_each_address(symbols, file, line, add_address, s);
+	find_rows(s, file, line);
+	if (!s->n_at)
+		us_symbols_around(symbols, file, line, add_address, s, &s->near);
+}
+
 static void find_addresses(struct search *s)
 {
-	char *end, *file;
+	char *end;
 	const char *colon = strrchr(s->text, ':');
 	errno = 0;
 	us_gva at = strtoull(s->text, &end, 16);
@@ -160,14 +183,12 @@ static void find_addresses(struct search *s)
 	s->label = labelled(s->p, s->text);
 	if (s->label)
 		add_address(s, s->label->start);
-	if (!colon || colon == s->text || !colon[1])
+	if (s->n_at || !colon || colon == s->text || !colon[1])
 		return;
 	unsigned long line = strtoul(colon + 1, &end, 10);
-	file = strndup(s->text, (size_t)(colon - s->text));
+	_cleanup_free_ char *file = strndup(s->text, (size_t)(colon - s->text));
 	if (file && !*end && line && line <= UINT32_MAX)
-		us_symbols_each_address(us_profile_symbols(s->p), file, (uint32_t)line,
-					add_address, s);
-	free(file);
+		find_line(s, file, (uint32_t)line);
 }
 
 static void search(struct search *s)
@@ -251,6 +272,16 @@ static bool is_folded(const struct us_profile *p)
 	return backend && !strcmp(backend, "folded");
 }
 
+static int tell_near(const char *text, const struct us_source_line *near,
+		     struct us_err *e)
+{
+	us_fail(e, -ENOENT, "annotate %.200s: this line is in no function with code",
+		text);
+	us_hint(e, "the nearest line with code is %.200s:%" PRIu32, near->file,
+		near->line);
+	return -ENOENT;
+}
+
 static int tell_none(const struct us_profile *p, const char *text, struct us_err *e)
 {
 	const char *inlined, *host = host_of(p, text, &inlined);
@@ -328,8 +359,9 @@ int us_annotate_find(const struct us_profile *p, const char *text,
 	free(s.at);
 	if (s.failed || !s.found.n) {
 		free(s.found.v);
-		return s.failed ? us_fail(e, -ENOMEM, "annotate: out of memory")
-				: tell_none(p, text, e);
+		return s.failed	     ? us_fail(e, -ENOMEM, "annotate: out of memory")
+		       : s.near.line ? tell_near(text, &s.near, e)
+				     : tell_none(p, text, e);
 	}
 	*ret = s.found.v;
 	*ret_n = drop_twice(s.found.v, s.found.n);

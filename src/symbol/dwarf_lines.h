@@ -48,6 +48,12 @@ unsigned us_dwarf_address_size(struct us_dwarf *d, uint64_t addr);
 void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,
 			   void (*visit)(void *ctx, uint64_t addr), void *ctx);
 
+/* As us_symbols_around(), for one image; each innermost function is visited at its
+ * first line. */
+void us_dwarf_around(struct us_dwarf *d, const char *file, uint32_t line,
+		     void (*visit)(void *ctx, uint64_t addr), void *ctx,
+		     struct us_source_line *near);
+
 /* Was something left out, so that some addresses have no lines? */
 bool us_dwarf_exhausted(const struct us_dwarf *d);
 

@@ -492,6 +492,18 @@ void us_symbols_each_address(struct us_symbols *s, const char *file, uint32_t li
 	}
 }
 
+void us_symbols_around(struct us_symbols *s, const char *file, uint32_t line,
+		       us_address_visitor *visit, void *ctx,
+		       struct us_source_line *near)
+{
+	for (size_t i = 0; i < s->places.n; i++) {
+		struct rebase r = { &s->places.v[i].at, visit, ctx };
+		struct us_dwarf *d = dwarf_of(&s->modules.v[s->places.v[i].module]);
+		if (d)
+			us_dwarf_around(d, file, line, visit_rebased, &r, near);
+	}
+}
+
 const char *us_symbols_incomplete(const struct us_symbols *s)
 {
 	for (size_t i = 0; i < s->modules.n; i++)

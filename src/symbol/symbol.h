@@ -136,6 +136,21 @@ typedef void us_address_visitor(void *ctx, us_gva pc);
 void us_symbols_each_address(struct us_symbols *s, const char *file, uint32_t line,
 			     us_address_visitor *visit, void *ctx);
 
+/*
+ * For a line without code (a declaration, a brace, a comment): visit an address of each
+ * innermost function that the line is in, from its declaration to its last line with
+ * code.  Where it is inlined, that is an address in the function around it.  *near: the
+ * nearest line with code in a file of this name, if that is nearer than what is there;
+ * line 0: none yet.
+ */
+struct us_source_line {
+	const char *file; /* as in DWARF; lives as long as the set */
+	uint32_t line;
+};
+void us_symbols_around(struct us_symbols *s, const char *file, uint32_t line,
+		       us_address_visitor *visit, void *ctx,
+		       struct us_source_line *near);
+
 /* Base name of an image with lines that were left out, because its DWARF is too large
  * or wrong; NULL: none so far.  For a warning after the look-ups. */
 const char *us_symbols_incomplete(const struct us_symbols *s);

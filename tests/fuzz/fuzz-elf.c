@@ -27,11 +27,29 @@ static void read_frames(const struct us_frame *f, size_t n)
 	}
 }
 
+static void add_up(void *ctx, us_gva pc)
+{
+	(void)ctx;
+	sink += pc;
+}
+
+/* The way back, from a line with code and from one that may have none. */
+static void find_lines(struct us_symbols *s, const struct us_frame *f)
+{
+	struct us_source_line near = { 0 };
+	if (!f->file)
+		return;
+	us_symbols_each_address(s, f->file, f->line, add_up, NULL);
+	us_symbols_around(s, f->file, f->decl_line + 1, add_up, NULL, &near);
+	sink += near.line ? strlen(near.file) : 0;
+}
+
 static void look_up(struct us_symbols *s, us_gva pc)
 {
-	struct us_frame f[16];
+	struct us_frame f[16] = { 0 };
 	for (int is_return = 0; is_return < 2; is_return++)
 		read_frames(f, us_symbols_lookup(s, pc, is_return, f, 16));
+	find_lines(s, f);
 }
 
 static void look_everywhere(struct us_symbols *s, const struct us_elf_image *i)

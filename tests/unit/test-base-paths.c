@@ -145,6 +145,27 @@ static void full_paths_can_be_opened(void **state)
 	assert_string_equal(us_path_full(NULL, "c.c", text), "c.c");
 }
 
+static void paths_are_called_by_their_ends(void **state)
+{
+	(void)state;
+	char longest[2 * US_PATH_SIZE];
+	assert_true(us_path_ends_with(NULL, "kernel/a.c", "a.c"));
+	assert_true(us_path_ends_with(NULL, "kernel/a.c", "kernel/a.c"));
+	assert_false(us_path_ends_with(NULL, "kernel/aa.c", "a.c"));
+	assert_false(us_path_ends_with(NULL, "a.c", "kernel/a.c"));
+	assert_true(us_path_ends_with("/src/kernel", "a.c", "kernel/a.c"));
+	assert_true(us_path_ends_with("/src/build", "../kernel/a.c", "src/kernel/a.c"));
+	assert_true(us_path_ends_with("/src/build", "../kernel/a.c", "../kernel/a.c"));
+	assert_false(us_path_ends_with("/src/build", "../kernel/a.c", "build/a.c"));
+	assert_false(us_path_ends_with("/src", "/usr/a.c", "src/a.c"));
+	assert_false(us_path_ends_with("/src", "", "a.c"));
+	assert_true(us_path_ends_with(NULL, "<built-in>", "<built-in>"));
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_true(us_path_ends_with(longest, "a.c", "a.c"));
+	assert_false(us_path_ends_with(longest, "a.c", "x/a.c"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -156,6 +177,7 @@ int main(void)
 		cmocka_unit_test(each_image_has_its_own),
 		cmocka_unit_test(hostile_paths_stay_as_they_are),
 		cmocka_unit_test(full_paths_can_be_opened),
+		cmocka_unit_test(paths_are_called_by_their_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,19 +11,33 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-static const char source[] = "int x, y;\n"				/* 1 */
-			     "#define SELF __attribute__((noinline))\n" /* 2 */
-			     "SELF void work_one(void)\n"		/* 3 */
-			     "{\n"					/* 4 */
-			     "	x += 1;\n"				/* 5 */
-			     "	y += 2;\n"				/* 6 */
-			     "}\n"					/* 7 */
-			     "SELF void work_two(void)\n"		/* 8 */
-			     "{\n"					/* 9 */
-			     "	work_one();\n"				/* 10 */
-			     "	x--;\n"					/* 11 */
-			     "}\n"					/* 12 */
-			     "int main(void) { work_two(); return 0; }\n";
+static const char source[] = "int x, y;\n"				  /* 1 */
+			     "#define SELF __attribute__((noinline))\n"	  /* 2 */
+			     "SELF void work_one(void)\n"		  /* 3 */
+			     "{\n"					  /* 4 */
+			     "	x += 1;\n"				  /* 5 */
+			     "	y += 2;\n"				  /* 6 */
+			     "}\n"					  /* 7 */
+			     "SELF void work_two(void)\n"		  /* 8 */
+			     "{\n"					  /* 9 */
+			     "	work_one();\n"				  /* 10 */
+			     "	x--;\n"					  /* 11 */
+			     "}\n"					  /* 12 */
+			     "int main(void) { work_two(); return 0; }\n" /* 13 */
+			     "static inline __attribute__((always_inline))\n"
+			     "int twice(int v)\n"	    /* 15 */
+			     "{\n"			    /* 16 */
+			     "	/* of v */\n"		    /* 17 */
+			     "	return 2 * v + y;\n"	    /* 18 */
+			     "}\n"			    /* 19 */
+			     "\n"			    /* 20 */
+			     "/* What is between. */\n"	    /* 21 */
+			     "\n"			    /* 22 */
+			     "SELF int third(int v)\n"	    /* 23 */
+			     "{\n"			    /* 24 */
+			     "	/* of what is inlined */\n" /* 25 */
+			     "	return twice(v) * x;\n"	    /* 26 */
+			     "}\n";
 
 static us_gva found_number(void)
 {
@@ -117,7 +131,7 @@ static void check_found(const struct us_profile *p, const char *text, size_t n,
 static void test_functions_are_found(void **state)
 {
 	(void)state;
-	char address[32];
+	char address[100];
 	us_gva one;
 	build();
 	struct us_profile *p = profile_of(US_MATCH_YES, &one);
@@ -129,10 +143,86 @@ static void test_functions_are_found(void **state)
 	check_found(p, "work.c:6", 1, "work_one");
 	check_found(p, "work.c:11", 1, "work_two");
 	check_found(p, address, 1, "work_one");
+	snprintf(address, sizeof(address), "%s/work.c:6", strrchr(work_dir, '/') + 1);
+	check_found(p, address, 1, "work_one"); /* as if others were elsewhere */
 	check_found(p, "work.c:2", 0, NULL);
 	check_found(p, "ork.c:6", 0, NULL);
 	check_found(p, "no(such", 0, NULL);
 	check_found(p, "0xffffffffffffffff", 0, NULL);
+	us_profile_free(p);
+}
+
+/* Whether the compiler gave a line code of its own or not. */
+static void test_each_line_of_a_function_finds_it(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned from, to;
+		const char *name;
+	} lines[] = { { 3, 7, "work_one" },
+		      { 8, 12, "work_two" },
+		      { 13, 13, "main" },
+		      { 15, 18, "third" },
+		      { 23, 27, "third" } };
+	char text[32];
+	build();
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		for (unsigned at = lines[i].from; at <= lines[i].to; at++) {
+			snprintf(text, sizeof(text), "work.c:%u", at);
+			print_message("# %s\n", text);
+			check_found(p, text, 1, lines[i].name);
+		}
+	us_profile_free(p);
+}
+
+static void check_nearest(const struct us_profile *p, const char *text,
+			  const char *line)
+{
+	struct us_function *f = NULL;
+	struct us_err e = { 0 };
+	size_t n;
+	assert_int_equal(us_annotate_find(p, text, &f, &n, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, "this line is in no function"));
+	assert_non_null(strstr(e.hint, "the nearest line with code is "));
+	assert_non_null(strstr(e.hint, line));
+}
+
+static void test_lines_of_no_function(void **state)
+{
+	(void)state;
+	build();
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	check_nearest(p, "work.c:1", "work.c:");
+	check_nearest(p, "work.c:20", "work.c:1");
+	check_nearest(p, "work.c:99", "work.c:27");
+	check_nearest(p, "work.c:4294967295", "work.c:27");
+	check_found(p, "work.c:0", 0, NULL);
+	check_found(p, "work.c:4294967296", 0, NULL);
+	us_profile_free(p);
+}
+
+/* What the report calls the place of a function is a name for it. */
+static void test_rows_of_a_report_are_found(void **state)
+{
+	(void)state;
+	char text[64];
+	size_t n, got, some = 0;
+	build();
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct us_function *found = NULL;
+		if (!f[i].known)
+			continue;
+		snprintf(text, sizeof(text), "%s:%u", f[i].path, f[i].line);
+		assert_int_equal(us_annotate_find(p, text, &found, &got, NULL), 0);
+		assert_int_equal(got, 1);
+		assert_string_equal(found->raw, f[i].raw);
+		free(found);
+		some++;
+	}
+	assert_int_equal(some, 2);
 	us_profile_free(p);
 }
 
@@ -372,6 +462,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_found),
+		cmocka_unit_test(test_each_line_of_a_function_finds_it),
+		cmocka_unit_test(test_lines_of_no_function),
+		cmocka_unit_test(test_rows_of_a_report_are_found),
 		cmocka_unit_test(test_samples_go_to_lines_and_instructions),
 		cmocka_unit_test(test_without_source_there_are_lines),
 		cmocka_unit_test(test_another_image_is_refused),

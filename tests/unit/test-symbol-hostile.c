@@ -30,6 +30,12 @@ static const char *in_memory(const uint8_t *b, size_t len)
 	return path;
 }
 
+static void visited(void *ctx, us_gva pc)
+{
+	(void)ctx;
+	(void)pc;
+}
+
 /* Open what is in the buffer and look all over it. */
 static int probe(const uint8_t *b, size_t len)
 {
@@ -37,6 +43,7 @@ static int probe(const uint8_t *b, size_t len)
 	struct us_symbols *s;
 	struct us_err e = { 0 };
 	struct us_frame f[8];
+	struct us_source_line near = { 0 };
 	int r = us_elf_image_open(in_memory(b, len), &i, &e);
 	if (r < 0) {
 		/* -EINVAL: big-endian */
@@ -58,6 +65,9 @@ static int probe(const uint8_t *b, size_t len)
 							   false, f, 8);
 			for (size_t j = 0; j < n_frame; j++)
 				assert_true(!f[j].func || strlen(f[j].func) < 20000);
+			if (n_frame && f[0].file)
+				us_symbols_around(s, f[0].file, f[0].line + 1, visited,
+						  NULL, &near);
 		}
 	}
 	us_symbols_free(s);
