@@ -191,7 +191,8 @@ struct us_interval us_interval_long_run(double share, double n,
 		z = T_FEW;
 	}
 	/* A cosine has a mean square of a half. */
-	double variance = n > 0 ? 2 * mean / n : 0;
-	double n_like = variance > 0 ? n * one / variance : n / US_UNIFORM_SPREAD;
-	return score(share, fmin(n_like, n / US_UNIFORM_SPREAD), z);
+	double variance = n > 0 ? 2 * mean / n : 0, most = n / US_UNIFORM_SPREAD;
+	/* What is all there is or nothing does not move: a variance is rounding. */
+	bool moves = one > 0 && variance > 0;
+	return score(share, moves ? fmin(n * one / variance, most) : most, z);
 }

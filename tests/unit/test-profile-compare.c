@@ -279,6 +279,26 @@ static void a_busy_host_is_no_change(void **state)
 	drop(&b);
 }
 
+/* With its callees a root is all there is, whatever is below it. */
+static void a_root_is_all_there_is(void **state)
+{
+	(void)state;
+	struct us_compare_side a = { { waited(1300, 0, 700) }, 1 };
+	struct us_compare_side b = { { waited(1100, 0, 900) }, 1 };
+	struct us_comparison c = compare(&a, &b);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct us_compare_row *r = &c.row[i];
+		if (r->before < 1)
+			continue;
+		assert_float_equal(r->after, 1, 0);
+		assert_true(r->low > -0.01 && r->high < 0.01 && !r->changed);
+	}
+	assert_float_equal(value_of(&c, "0x1000", false), 1, 0);
+	us_comparison_fini(&c);
+	drop(&a);
+	drop(&b);
+}
+
 /* A recording of stacks of code without a name at these addresses, outermost first. */
 static const struct us_profile *unnamed(const us_gva *pc, size_t n, uint8_t build,
 					bool is_linux)
@@ -403,6 +423,7 @@ int main(void)
 		cmocka_unit_test(what_is_new_is_found),
 		cmocka_unit_test(an_interval_ends_at_all),
 		cmocka_unit_test(a_busy_host_is_no_change),
+		cmocka_unit_test(a_root_is_all_there_is),
 		cmocka_unit_test(a_stack_counts_once),
 		cmocka_unit_test(addresses_count_in_one_build),
 		cmocka_unit_test(refusals),

@@ -282,6 +282,21 @@ static void the_long_run_is_wide_where_the_guest_drifts(void **state)
 	assert_true(x.low < 0.5 && x.high > 0.5);
 }
 
+/* Sums over it and over all samples differ by rounding only. */
+static void what_is_all_there_is_is_as_sure_as_its_samples(void **state)
+{
+	(void)state;
+	double sum[US_COSINES];
+	for (unsigned i = 0; i < US_COSINES; i++)
+		sum[i] = 1e-12;
+	struct us_interval x = us_interval_long_run(1, 2000, sum);
+	assert_true(x.low > 0.99 && x.low < 1);
+	assert_float_equal(x.high, 1, 0);
+	x = us_interval_long_run(0, 2000, sum);
+	assert_float_equal(x.low, 0, 0);
+	assert_true(x.high > 0 && x.high < 0.01);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -297,6 +312,7 @@ int main(void)
 		cmocka_unit_test(few_hits_are_not_believed),
 		cmocka_unit_test(the_long_run_covers_steady_guests),
 		cmocka_unit_test(the_long_run_is_wide_where_the_guest_drifts),
+		cmocka_unit_test(what_is_all_there_is_is_as_sure_as_its_samples),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
