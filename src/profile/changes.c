@@ -49,6 +49,7 @@ struct before {
 	uint32_t counted, other, idle; /* other: samples that do not count */
 	uint32_t has[WEIGHT_BITS];     /* this bit is set in their weight */
 	double weight;		       /* of the current sample */
+	double once;		       /* the same; 0 in the backward pass */
 	double fit[US_FIT_LAGS];       /* of the pair with each earlier sample */
 	/* Sums over pairs with counted samples, and with other ones. */
 	double with_counted[US_N_LAG_SUM], with_other[US_N_LAG_SUM];
@@ -61,7 +62,7 @@ struct counting {
 	struct recent *of;
 	uint64_t near[US_DISTANCES], samples, counted;
 	double pairs[US_LAGS];
-	double weights, counted_weights;
+	double weights, counted_weights, idle_weights, profile_weight;
 	unsigned n_bit; /* of weights */
 	double by_lag[US_LAGS][US_N_LAG_SUM], by_distance[US_DISTANCES];
 	double block[US_LAGS / 8 + 1][256]; /* of pairs with the samples in 8 bits */
@@ -140,6 +141,7 @@ static void add_at(struct counting *n, struct us_change *x, struct seen *s, uint
 	else
 		add_sum(x->within, b->with_counted);
 	add_sum(x->outside, b->with_other);
+	x->hits += b->once;
 }
 
 static void add_stack(struct counting *n, uint32_t node, uint32_t at, struct before *b)
@@ -219,6 +221,7 @@ static void take_run(struct counting *n, const struct us_stretch_sample **x, siz
 		bool idle = key == US_STRETCH_IDLE;
 		uint32_t weight = weight_of(n, *now);
 		b.weight = weight;
+		b.once = backward ? 0 : weight;
 		weigh_pairs(n, &b, now, at, backward ? -1 : 1);
 		if (!backward)
 			add_idle(n, &b,
@@ -310,6 +313,8 @@ static void measure_distances(struct counting *n)
 		n->counted += counted;
 		n->weights += weight;
 		n->counted_weights += counted * weight;
+		n->idle_weights += s->v[i].key == US_STRETCH_IDLE ? weight : 0;
+		n->profile_weight += counted * s->v[i].weight;
 		while (weight >> n->n_bit)
 			n->n_bit++;
 	}
@@ -458,6 +463,9 @@ int us_changes_count(const struct us_profile *p, struct us_changes *ret)
 		weigh(&n);
 		ret->samples = (double)n.samples;
 		ret->counted = (double)n.counted;
+		ret->counted_weight = n.counted_weights;
+		ret->profile_weight = n.profile_weight;
+		ret->idle_share = n.samples ? n.idle_weights / n.weights : 0;
 	}
 	if (!ok || count(&n)) {
 		us_changes_fini(ret);
@@ -474,14 +482,16 @@ void us_changes_fini(struct us_changes *c)
 	*c = (struct us_changes){ 0 };
 }
 
-void us_changes_of(const struct us_changes *c, const struct us_change *x,
+void us_changes_of(const struct us_changes *c, const struct us_change *x, double scale,
 		   struct us_span_error *ret)
 {
-	double s = ret->share;
+	double s = c->counted > 0 ? x->hits / c->counted_weight : 0;
 	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
 		ret->changes[i] = x->within[i] + (1 - 2 * s) * x->outside[i] +
 				  s * s * c->outside[i];
 	ret->compared = c->counted;
+	ret->compared_share = s;
+	ret->compared_n = c->profile_weight * scale;
 	ret->block = c->block;
 	ret->periods = c->periods;
 	ret->fit = c->fit;

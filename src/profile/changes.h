@@ -25,6 +25,7 @@ struct us_change {
 	double within[US_N_LAG_SUM]; /* both samples count, one of them is in it */
 	/* One counts and is in it, the other does not count. */
 	double outside[US_N_LAG_SUM];
+	double hits; /* weight of the samples that are in it */
 };
 
 struct us_changes {
@@ -35,16 +36,20 @@ struct us_changes {
 	unsigned block; /* for this and the next three members see interval.h */
 	double periods;
 	enum us_lag_fit fit;
-	double spread;		 /* of the distances between samples */
-	double samples, counted; /* numbers of samples that were compared */
+	double spread; /* of the distances between samples */
+	/* Of the samples that were compared: their number, and that of those that
+	 * count; what these count as in comparisons, and in the profile; the share of
+	 * idle of all. */
+	double samples, counted, counted_weight, profile_weight, idle_share;
 };
 
 /* 0 or -ENOMEM. */
 US_MUST_CHECK int us_changes_count(const struct us_profile *p, struct us_changes *ret);
 void us_changes_fini(struct us_changes *c);
 
-/* Fill in what us_span_error needs, for ret->share of the samples that count. */
-void us_changes_of(const struct us_changes *c, const struct us_change *x,
+/* Fill in what us_span_error has of the compared samples that count.  scale: the number
+ * of samples that are as precise as one of weight 1. */
+void us_changes_of(const struct us_changes *c, const struct us_change *x, double scale,
 		   struct us_span_error *ret);
 
 #endif

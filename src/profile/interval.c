@@ -132,29 +132,38 @@ static double by_fit(const struct us_span_error *x, double one)
 	return weight[0] * one + x->changes[US_LAG_FIT];
 }
 
-double us_span_variance(const struct us_span_error *x)
+/* The variance of a compared sample, by that of an independent one. */
+static double compared_ratio(const struct us_span_error *x)
 {
-	double one = x->share * (1 - x->share), least = LEAST;
+	double one = x->compared_share * (1 - x->compared_share), least = LEAST;
+	if (!(one > 0))
+		return 1;
 	double v = by_fit(x, one);
 	if (x->spread >= US_UNIFORM_SPREAD)
 		least = US_UNIFORM_SPREAD;
 	else if (x->fit != US_FIT_BY_TICKS)
 		v -= (US_UNIFORM_SPREAD - x->spread) * one;
 	v = fmin(v, by_blocks(x, one));
-	v = fmin(fmax(v, least * one), MOST * one);
+	double ratio = fmin(fmax(v / one, least), MOST);
 	/* Distances that vary more make samples more like independent ones. */
 	double like_independent = (x->spread - US_UNIFORM_SPREAD) /
 				  (1 - US_UNIFORM_SPREAD);
 	if (x->fit == US_FIT_BY_NUMBER)
 		like_independent *= BUSY;
 	like_independent = clamp01(like_independent);
-	v += like_independent * fmax(one - v, 0);
-	double hits = fmin(x->hits, x->n - x->hits);
+	return ratio + like_independent * fmax(1 - ratio, 0);
+}
+
+double us_span_variance(const struct us_span_error *x)
+{
+	double part = fmin(x->compared_share, 1 - x->compared_share);
+	double hits = part * x->compared_n, ratio = compared_ratio(x);
 	/* Hits next to each other show that visits last.  The more pairs of hits could
 	 * have been apart, the stronger this evidence is. */
-	v = (v * hits * hits + one * PRIOR_PAIRS) / (hits * hits + PRIOR_PAIRS);
-	v *= x->fit == US_FIT_BY_TICKS ? TICK_MARGIN : MARGIN;
-	return fmin(v * (1 + STUDENT / fmax(x->n, 1)), MOST * one);
+	ratio = (ratio * hits * hits + PRIOR_PAIRS) / (hits * hits + PRIOR_PAIRS);
+	ratio *= x->fit == US_FIT_BY_TICKS ? TICK_MARGIN : MARGIN;
+	ratio *= 1 + STUDENT / fmax(x->compared_n, 1);
+	return fmin(ratio, MOST) * x->share * (1 - x->share);
 }
 
 struct us_interval us_interval_span(const struct us_span_error *x)

@@ -106,14 +106,18 @@ enum us_lag_fit { US_FIT_BY_NUMBER, US_FIT_BY_DISTANCE, US_FIT_BY_TICKS };
 #define US_UNIFORM_SPREAD (1 / 12.0)
 
 struct us_span_error {
-	double share, n;     /* n: samples */
-	double hits;	     /* samples in the function; a few give no variance */
-	double spread;	     /* of the distances, as US_UNIFORM_SPREAD */
-	double compared;     /* samples that `changes` is from */
-	unsigned block;	     /* us_block_size(compared) */
-	double periods;	     /* US_FIT_BY_TICKS: number of periods that the timer had */
-	enum us_lag_fit fit; /* how changes[US_LAG_FIT] is weighted */
-	double changes[US_N_LAG_SUM]; /* sums over lags, per sample */
+	double share, n; /* n: samples */
+	double spread;	 /* of the distances, as US_UNIFORM_SPREAD */
+	/* Of a long recording a part of the samples is compared.  By chance the share
+	 * differs there, so only the ratio of their variance to that of independent
+	 * samples is taken from them. */
+	double compared;       /* samples that `changes` is from */
+	double compared_share; /* of them */
+	double compared_n;     /* of them, as n; a few hits give no variance */
+	unsigned block;	       /* us_block_size(compared) */
+	double periods;	       /* US_FIT_BY_TICKS: number of the timer's periods */
+	enum us_lag_fit fit;   /* how changes[US_LAG_FIT] is weighted */
+	double changes[US_N_LAG_SUM]; /* sums over lags, per compared sample */
 };
 /* Variance of the share times n.  For independent samples it is share (1 - share). */
 double us_span_variance(const struct us_span_error *x);

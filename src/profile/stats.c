@@ -242,10 +242,9 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 	struct us_span_error x = {
 		.share = share,
 		.n = n,
-		.hits = (double)hits * scale,
 		.spread = c->changes.spread,
 	};
-	us_changes_of(&c->changes, change, &x);
+	us_changes_of(&c->changes, change, scale, &x);
 	for (unsigned j = 0; j < US_COSINES; j++) {
 		sum[j] = wave[j] * scale;
 		everything[j] = c->wave[j] * scale;
@@ -333,17 +332,22 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 			idle += x->weight;
 		}
 	}
-	struct us_span_error x = { .share = all > 0 ? idle / all : 0,
+	double share = all > 0 ? idle / all : 0;
+	/* bpf's ticks leave idle time out; its clock knows it. */
+	bool by_clock = us_profile_only_ticks(p);
+	struct us_span_error x = { .share = share,
 				   .n = all,
-				   .hits = idle,
 				   .spread = changes->spread,
 				   .compared = changes->samples,
+				   .compared_share = by_clock ? share
+							      : changes->idle_share,
+				   .compared_n = by_clock ? all : changes->samples,
 				   .block = changes->block,
 				   .periods = changes->periods,
 				   .fit = changes->fit };
 	memcpy(x.changes, changes->idle, sizeof(x.changes));
 	struct us_interval span = us_interval_span(&x);
-	if (us_profile_only_ticks(p))
+	if (by_clock)
 		span = widened(span, x.share, tick_error(p, all));
 	struct both b = both_of(&x, span, waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;

@@ -111,6 +111,27 @@ static void idle_guests(void **state)
 	is_honest(g, 997, 5, 1.5);
 }
 
+/* Only a part of the samples is compared with each other. */
+static void rare_functions_of_long_recordings(void **state)
+{
+	static const double parts[N_FUNC] = { 0.979, 0.02, 0.001 };
+	struct trial t = { .guest = { "steady, rare", STEADY, 0, 0, 0 },
+			   .hz = 10000,
+			   .seconds = 12,
+			   .n_vcpu = 1,
+			   .n_run = 40,
+			   .late_ns = 20000,
+			   .seed = 1,
+			   .parts = parts };
+	struct verdict v;
+	(void)state;
+	assert_true(calibrate(&t, &v));
+	print_message("# rare functions: inside %.1f %%, width %.2f\n",
+		      100 * v.span_inside, v.span_width);
+	assert_true(v.span_inside >= 0.91);
+	assert_true(v.span_width <= 1.2);
+}
+
 /* Slower than the recording is long: each phase may be seen or not, and how the long
  * run will be is not known, but that it is not known must show. */
 static void the_long_run_of_a_slow_cycle_is_wide(void **state)
@@ -135,6 +156,7 @@ int main(void)
 		cmocka_unit_test(a_cycle_of_the_period_itself),
 		cmocka_unit_test(few_samples_of_a_phase),
 		cmocka_unit_test(idle_guests),
+		cmocka_unit_test(rare_functions_of_long_recordings),
 		cmocka_unit_test(the_long_run_of_a_slow_cycle_is_wide),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,11 +3,19 @@
 #include "unit.h"
 
 #include "profile/interval.h"
+#include "profile/profile.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define RUNS 400
+
+/* Functions of a recording: some large ones, many small ones. */
+#define N_FUNC	   100
+#define FIRST_FUNC 0x10000
 
 static uint64_t seed;
 
@@ -58,9 +66,10 @@ static struct us_span_error of_samples(double share, double n)
 {
 	return (struct us_span_error){ .share = share,
 				       .n = n,
-				       .hits = share * n,
 				       .spread = US_UNIFORM_SPREAD,
 				       .compared = n,
+				       .compared_share = share,
+				       .compared_n = n,
 				       .block = us_block_size(n) };
 }
 
@@ -183,9 +192,11 @@ static void few_periods_of_a_timer_show_nothing(void **state)
 static void what_never_changes_is_as_sure_as_the_distances(void **state)
 {
 	(void)state;
-	struct us_span_error x = {
-		.share = 0.5, .n = 10000, .hits = 5000, .spread = US_UNIFORM_SPREAD
-	};
+	struct us_span_error x = { .share = 0.5,
+				   .n = 10000,
+				   .compared_share = 0.5,
+				   .compared_n = 10000,
+				   .spread = US_UNIFORM_SPREAD };
 	double uniform = us_span_variance(&x) / 0.25;
 	assert_true(uniform > US_UNIFORM_SPREAD && uniform < 1.1 * US_UNIFORM_SPREAD);
 	x.spread = 1; /* exponential distances: independent samples */
@@ -201,7 +212,8 @@ static void late_samples_are_nearly_independent(void **state)
 	(void)state;
 	struct us_span_error x = { .share = 0.5,
 				   .n = 400,
-				   .hits = 200,
+				   .compared_share = 0.5,
+				   .compared_n = 400,
 				   .spread = 0.3,
 				   .fit = US_FIT_BY_NUMBER };
 	double late = us_span_variance(&x) / 0.25;
@@ -222,7 +234,8 @@ static void few_hits_are_not_believed(void **state)
 	for (double hits = 0; hits < 3; hits++) {
 		struct us_span_error x = { .share = hits / 1000,
 					   .n = 1000,
-					   .hits = hits,
+					   .compared_share = hits / 1000,
+					   .compared_n = 1000,
 					   .spread = US_UNIFORM_SPREAD };
 		struct us_interval i = us_interval_span(&x);
 		struct us_interval w = us_interval_wilson(hits / 1000, 1000);
@@ -297,6 +310,82 @@ static void what_is_all_there_is_is_as_sure_as_its_samples(void **state)
 	assert_true(x.high > 0 && x.high < 0.01);
 }
 
+static double part_of(unsigned func)
+{
+	static const double large[] = { 0.3, 0.2, 0.1 };
+	return func < 3 ? large[func] : 0.4 / (N_FUNC - 3);
+}
+
+static unsigned any_function(void)
+{
+	double at = uniform();
+	unsigned func = 0;
+	while (func < N_FUNC - 1 && at >= part_of(func))
+		at -= part_of(func++);
+	return func;
+}
+
+/* Of samples that are independent of each other.  vary: their distances are those of
+ * the sampler, else all are the same. */
+static struct us_profile *independent_recording(unsigned n, bool vary)
+{
+	struct us_writer *w;
+	struct us_profile *p;
+	double t_ns = 0;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_true(fd >= 0 && us_writer_open(fd, &w, NULL) == 0);
+	for (unsigned i = 0; i < n; i++) {
+		us_gva pc = FIRST_FUNC + any_function() * US_UNKNOWN_CODE_BYTES;
+		struct us_sample s = { .t_ns = (uint64_t)t_ns,
+				       .state = US_VCPU_GUEST,
+				       .end = US_END_ROOT,
+				       .weight = 1 };
+		assert_int_equal(us_writer_sample(w, &s, &pc, NULL, 1, NULL), 0);
+		t_ns += 1e6 * (vary ? 0.5 + uniform() : 1);
+	}
+	assert_int_equal(us_writer_end(w, &(struct us_record_stats){ 0 },
+				       US_RECORD_DONE, "", NULL),
+			 0);
+	us_writer_close(w);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(us_profile_read(fd, NULL, &p, NULL), 0);
+	close(fd);
+	return p;
+}
+
+/* How many of the intervals hold the true share. */
+static void count_inside(const struct us_profile *p, unsigned *span, unsigned *long_run)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	*span = *long_run = 0;
+	for (size_t i = 0; i < n; i++) {
+		double part = part_of(
+			(unsigned)((f[i].start - FIRST_FUNC) / US_UNKNOWN_CODE_BYTES));
+		*span += f[i].self_low <= part && part <= f[i].self_high;
+		*long_run += f[i].self_long_low <= part && part <= f[i].self_long_high;
+	}
+}
+
+/* Of a long recording a part of the samples is compared.  What is in this part by
+ * chance must not be taken for the whole. */
+static void a_part_of_the_samples_is_not_all_of_them(void **state)
+{
+	(void)state;
+	for (unsigned vary = 0; vary < 2; vary++)
+		for (unsigned n = 20000; n <= 200000; n *= 10) {
+			unsigned span, long_run;
+			seed = n + vary;
+			struct us_profile *p = independent_recording(n, vary);
+			count_inside(p, &span, &long_run);
+			print_message("# %u samples: inside %u, long run %u of %d\n", n,
+				      span, long_run, N_FUNC);
+			assert_in_range(span, 90, N_FUNC);
+			assert_in_range(long_run, 90, N_FUNC);
+			us_profile_free(p);
+		}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -313,6 +402,7 @@ int main(void)
 		cmocka_unit_test(the_long_run_covers_steady_guests),
 		cmocka_unit_test(the_long_run_is_wide_where_the_guest_drifts),
 		cmocka_unit_test(what_is_all_there_is_is_as_sure_as_its_samples),
+		cmocka_unit_test(a_part_of_the_samples_is_not_all_of_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
