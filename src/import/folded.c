@@ -319,9 +319,8 @@ static int write_stack(const struct folded *f, const struct line *l, uint64_t we
 	return rc;
 }
 
-/* One by one, shuffled, at equal intervals.  Their order is not known, so they are
- * taken to be independent of each other.  In the order of the lines it would look as if
- * each function had run for long. */
+/* One by one, shuffled, at equal intervals, for views of single samples.  In the order
+ * of the lines it would look as if each function had run for long. */
 static int write_single(const struct folded *f, struct us_writer *w, struct us_err *e)
 {
 	_cleanup_free_ uint32_t *line = malloc(f->total * sizeof(*line));
@@ -344,7 +343,8 @@ static int write_single(const struct folded *f, struct us_writer *w, struct us_e
 	return rc;
 }
 
-/* What the figures need: weights are no visits, and counts are not what was seen. */
+/* What the figures need: the order of samples is not known, so they are taken to be
+ * independent of each other, and fractions are not what was seen. */
 static int write_facts(const struct folded *f, const struct us_import_opts *o,
 		       struct us_writer *w, struct us_err *e)
 {
@@ -362,7 +362,7 @@ static int write_facts(const struct folded *f, const struct us_import_opts *o,
 				    e);
 	if (!rc && f->scale > 1)
 		rc = us_writer_fact(w, "caution", caution, e);
-	if (!rc && f->total > MOST_SINGLE)
+	if (!rc)
 		rc = us_writer_fact(w, "weights", "independent", e);
 	return rc;
 }

@@ -44,9 +44,9 @@ US_MUST_CHECK int us_import_perf(const uint8_t *bytes, size_t n,
 /*
  * Import lines "outermost;...;innermost COUNT", as flame graph tools read them; if a
  * COUNT is a fraction, all are multiplied by up to 1000.  Names have no addresses, so
- * each gets one.  Samples have no times, so they are spread evenly, as if they were
- * independent of each other. -EBADMSG: a line has another form, and the message says
- * which; -ENODATA: no lines.
+ * each gets one.  Samples have no times, so they are spread evenly, and taken to be
+ * independent of each other (the fact "weights"). -EBADMSG: a line has another form,
+ * and the message says which; -ENODATA: no lines.
  */
 US_MUST_CHECK int us_import_folded(const uint8_t *bytes, size_t n,
 				   const struct us_import_opts *o, struct us_writer *w,

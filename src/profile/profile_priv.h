@@ -97,7 +97,7 @@ struct us_profile_file {
 	bool sampled, counted;
 	bool left_out;	   /* excluded by a filter */
 	bool has_mappings; /* of programs */
-	bool independent;  /* a weight stands for that many samples at any times */
+	bool independent;  /* samples at any times; a weight stands for that many */
 	uint16_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet */
 };
 

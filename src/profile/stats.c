@@ -31,6 +31,9 @@ struct count {
 	 * weight times (weight - 1). */
 	double sampled, repeats;
 	double looks; /* of waiting tasks: independent looks per task */
+	/* Files that are read, and those whose samples have no times (folded stacks).
+	 */
+	size_t n_file, n_independent;
 };
 
 static void count_fini(struct count *c)
@@ -68,6 +71,10 @@ static int find_outermost(struct count *c)
 static int count_init(struct count *c, struct us_profile *p)
 {
 	c->p = p;
+	for (size_t i = 0; i < p->n_file; i++) {
+		c->n_file += !p->file[i].left_out;
+		c->n_independent += !p->file[i].left_out && p->file[i].independent;
+	}
 	c->is_outermost = calloc(p->nodes.n, sizeof(*c->is_outermost));
 	c->func = calloc(p->funcs.n + 1, sizeof(*c->func));
 	if (!c->is_outermost || !c->func || find_outermost(c))
@@ -216,19 +223,30 @@ struct both {
 	struct us_interval span, long_run;
 };
 
-/* n_slice: enough slices of time to distinguish the waves. */
-static struct both both_of(const struct us_span_error *x, struct us_interval span,
-			   const double wave[US_COSINES], const double all[US_COSINES],
-			   unsigned n_slice)
+/* Changes of waiting tasks from look to look are not compared, nor are samples that
+ * have no order. */
+static struct us_interval span_of(const struct count *c, const struct us_span_error *x)
+{
+	return c->p->opts.waits || c->n_independent ? us_interval_wilson(x->share, x->n)
+						    : us_interval_span(x);
+}
+
+/* n_slice: enough slices of time to distinguish the waves.  Independent samples have
+ * no time to change in. */
+static struct both both_of(const struct count *c, const struct us_span_error *x,
+			   struct us_interval span, const double wave[US_COSINES],
+			   const double all[US_COSINES], unsigned n_slice)
 {
 	double sum[US_COSINES];
 	struct both b = { span, { 0, 1 } };
-	if (n_slice < US_PROFILE_FEW_SLICES)
-		return b;
-	for (unsigned j = 0; j < US_COSINES; j++)
-		sum[j] = wave[j] - x->share * all[j];
-	b.long_run = us_interval_wider(b.span,
-				       us_interval_long_run(x->share, x->n, sum));
+	if (c->n_independent && c->n_independent == c->n_file) {
+		b.long_run = span;
+	} else if (n_slice >= US_PROFILE_FEW_SLICES) {
+		for (unsigned j = 0; j < US_COSINES; j++)
+			sum[j] = wave[j] - x->share * all[j];
+		b.long_run = us_interval_wider(
+			b.span, us_interval_long_run(x->share, x->n, sum));
+	}
 	return b;
 }
 
@@ -249,10 +267,7 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 		sum[j] = wave[j] * scale;
 		everything[j] = c->wave[j] * scale;
 	}
-	/* Changes of waiting tasks from look to look are not compared. */
-	struct us_interval span = c->p->opts.waits ? us_interval_wilson(x.share, x.n)
-						   : us_interval_span(&x);
-	return both_of(&x, span, sum, everything, c->p->running.n);
+	return both_of(c, &x, span_of(c, &x), sum, everything, c->p->running.n);
 }
 
 static void node_intervals(struct count *c)
@@ -316,8 +331,10 @@ static struct us_interval widened(struct us_interval x, double share, double mor
 	return (struct us_interval){ fmax(share - low, 0), fmin(share + high, 1) };
 }
 
-static void idle_interval(struct us_profile *p, const struct us_changes *changes)
+static void idle_interval(struct count *c)
 {
+	struct us_profile *p = c->p;
+	const struct us_changes *changes = &c->changes;
 	double all = 0, idle = 0, all_waves[US_COSINES] = { 0 };
 	double wave[US_COSINES], waves[US_COSINES] = { 0 };
 	for (unsigned s = 0; s < p->idle.n; s++) {
@@ -346,10 +363,10 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 				   .periods = changes->periods,
 				   .fit = changes->fit };
 	memcpy(x.changes, changes->idle, sizeof(x.changes));
-	struct us_interval span = us_interval_span(&x);
+	struct us_interval span = span_of(c, &x);
 	if (by_clock)
 		span = widened(span, x.share, tick_error(p, all));
-	struct both b = both_of(&x, span, waves, all_waves, p->idle.n);
+	struct both b = both_of(c, &x, span, waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;
 	p->sum.idle_high = b.span.high;
 	p->sum.idle_long_low = b.long_run.low;
@@ -367,7 +384,7 @@ int us_profile_count(struct us_profile *p, struct us_err *e)
 	if (!rc && !p->opts.no_intervals) {
 		func_intervals(&c);
 		node_intervals(&c);
-		idle_interval(p, &c.changes);
+		idle_interval(&c);
 	}
 	count_fini(&c);
 	if (!rc)
