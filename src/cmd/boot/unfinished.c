@@ -31,24 +31,66 @@ static void drop_times(char *text)
 	*to = '\0';
 }
 
-/* What a user would look at first: the error of a VMM that ended, otherwise the guest's
- * last words.  Falls back to the other one. */
+/* What QEMU says of a guest without a window, where all goes well. */
+static bool is_chatter(const char *line)
+{
+	return !strncmp(line, "VNC server running on ", 22) ||
+	       (strstr(line, ": module ui-") && strstr(line, " not found"));
+}
+
+static void drop_chatter(char *text)
+{
+	char *to = text, *end;
+	for (char *line = text; *line; line = end) {
+		end = strchr(line, '\n');
+		end = end ? end + 1 : line + strlen(line);
+		char next = *end;
+		*end = '\0';
+		bool keep = !is_chatter(line);
+		*end = next;
+		if (keep) {
+			memmove(to, line, (size_t)(end - line));
+			to += end - line;
+		}
+	}
+	*to = '\0';
+}
+
+/* Without what is no word at the end. */
+static void copy_tail(const struct us_boot_tail *t, char ret[static US_BOOT_TAIL])
+{
+	for (size_t i = 0; i < t->n; i++)
+		ret[i] = t->text[i] ? t->text[i] : ' ';
+	ret[t->n] = '\0';
+	drop_times(ret);
+	drop_chatter(ret);
+	size_t end = strlen(ret);
+	while (end && strchr(" \r\n", ret[end - 1]))
+		end--;
+	ret[end] = '\0';
+}
+
+static bool has_failed(const struct us_boot_run *run)
+{
+	return run->ended && (!WIFEXITED(run->status) || WEXITSTATUS(run->status));
+}
+
+/* What a user would look at first: the error of a VMM that failed, otherwise the
+ * guest's last words.  Falls back to the other one. */
 static const char *last_words(const struct us_boot_run *run, char *text, size_t size)
 {
-	const struct us_boot_tail *t = run->ended ? &run->complained : &run->said;
-	if (!t->n)
-		t = run->ended ? &run->said : &run->complained;
-	size_t end = t->n;
-	while (end && strchr(" \r\n", t->text[end - 1]))
-		end--;
-	size_t skip = end >= size ? end - size + 1 : 0;
-	char copy[US_BOOT_TAIL];
-	snprintf(copy, sizeof(copy), "%.*s", (int)(end - skip), t->text + skip);
-	drop_times(copy);
-	for (char *c = copy; *c; c++)
+	char own[US_BOOT_TAIL], guests[US_BOOT_TAIL];
+	copy_tail(&run->complained, own);
+	copy_tail(&run->said, guests);
+	char *words = has_failed(run) ? own : guests;
+	if (!*words)
+		words = has_failed(run) ? guests : own;
+	size_t n = strlen(words);
+	words += n >= size ? n - size + 1 : 0;
+	for (char *c = words; *c; c++)
 		if (*c == '\r' || *c == '\n')
 			*c = *c == '\r' ? ' ' : '/';
-	us_printable(text, size, copy);
+	us_printable(text, size, words);
 	return text;
 }
 
@@ -99,9 +141,8 @@ static const struct us_boot_point *missing_of(const struct us_boot_plan *plan,
 	return &plan->point[us_boot_goal(plan)];
 }
 
-int us_boot_unfinished(const struct us_boot_variant *v,
-			   const struct us_boot_plan *plan,
-			   const struct us_boot_run *run, struct us_err *e)
+int us_boot_unfinished(const struct us_boot_variant *v, const struct us_boot_plan *plan,
+		       const struct us_boot_run *run, struct us_err *e)
 {
 	char words[LAST_WORDS], how[32];
 	const struct us_boot_point *missing = missing_of(plan, run);
