@@ -64,6 +64,12 @@ static void ends_late(void)
 	assert_int_equal(us_boot_unfinished(&v, &plan, &run, &e), -ETIMEDOUT);
 }
 
+static void passes(size_t point, uint64_t wall_ns)
+{
+	run.at[point].seen = true;
+	run.at[point].wall_ns = wall_ns;
+}
+
 /* ---- The last words ---- */
 
 static void a_guest_that_ends_has_the_last_word(void **state)
@@ -82,9 +88,11 @@ static void a_vmm_that_fails_says_why(void **state)
 	SAYS(&run.said, "hello\n");
 	SAYS(&run.complained, CHATTER "cannot open it\n");
 	ends(EXITED(1));
-	assert_non_null(strstr(e.msg, "(status 1) before serial:hello: cannot open it"));
+	assert_non_null(
+		strstr(e.msg, "(status 1) before serial:hello: cannot open it"));
 	ends(9);
-	assert_non_null(strstr(e.msg, "(signal 9) before serial:hello: cannot open it"));
+	assert_non_null(
+		strstr(e.msg, "(signal 9) before serial:hello: cannot open it"));
 }
 
 /* The guest can end its VMM with a status of its own. */
@@ -128,6 +136,48 @@ static void a_byte_0_ends_nothing(void **state)
 	assert_non_null(strstr(e.msg, "one two"));
 }
 
+/* ---- Who ended ---- */
+
+/* Whoever runs a guest has not gone to the background. */
+static void a_guest_that_ran_has_ended_itself(void **state)
+{
+	(void)state;
+	passes(1, 1000);
+	ends(EXITED(0));
+	assert_non_null(strstr(e.msg, "(status 0) after first instruction, before "
+				      "serial:hello: it wrote nothing"));
+	assert_non_null(strstr(e.hint, "the guest ended itself"));
+	assert_null(strstr(e.hint, "background"));
+	passes(2, 2000);
+	passes(4, 3000); /* idle because it ends */
+	ends(EXITED(3));
+	assert_non_null(strstr(e.msg, "(status 3) after kmain, before serial:hello"));
+}
+
+static void qemu_stays_in_the_foreground(void **state)
+{
+	(void)state;
+	ends(EXITED(0));
+	assert_non_null(strstr(e.msg, "(status 0) before serial:hello"));
+	assert_string_equal(e.hint, "");
+}
+
+static void another_vmm_may_go_away(void **state)
+{
+	(void)state;
+	strcpy(v.vmm, "sh");
+	v.way = US_BOOT_BY_OUTPUT;
+	ends(EXITED(0));
+	assert_non_null(strstr(e.hint, "keep it in the foreground"));
+	assert_null(strstr(e.hint, "the guest ended"));
+	SAYS(&run.said, "hello\n");
+	ends(EXITED(0));
+	assert_non_null(strstr(e.hint, "the guest ended before it; or else, a VMM"));
+	memset(&e, 0, sizeof(e));
+	ends(EXITED(1));
+	assert_string_equal(e.hint, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +187,9 @@ int main(void)
 		cmocka_unit_test_setup(chatter_is_no_word, begin),
 		cmocka_unit_test_setup(the_time_is_dropped, begin),
 		cmocka_unit_test_setup(a_byte_0_ends_nothing, begin),
+		cmocka_unit_test_setup(a_guest_that_ran_has_ended_itself, begin),
+		cmocka_unit_test_setup(qemu_stays_in_the_foreground, begin),
+		cmocka_unit_test_setup(another_vmm_may_go_away, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,28 +141,66 @@ static const struct us_boot_point *missing_of(const struct us_boot_plan *plan,
 	return &plan->point[us_boot_goal(plan)];
 }
 
-int us_boot_unfinished(const struct us_boot_variant *v, const struct us_boot_plan *plan,
-		       const struct us_boot_run *run, struct us_err *e)
+/* The last point in the guest's own code that was passed, as far as that is seen; NULL:
+ * none.  A vCPU is also idle when the machine ends. */
+static const struct us_boot_point *last_in_guest(const struct us_boot_plan *plan,
+						 const struct us_boot_run *run)
 {
-	char words[LAST_WORDS], how[32];
-	const struct us_boot_point *missing = missing_of(plan, run);
-	last_words(run, words, sizeof(words));
-	if (!words[0])
-		strcpy(words, "it wrote nothing");
-	if (!run->ended)
-		return fail_late(v, missing, words, run, e);
+	size_t last = plan->n;
+	for (size_t i = 0; i < plan->n; i++) {
+		enum us_boot_kind kind = plan->point[i].kind;
+		bool in_guest = kind == US_BOOT_START || kind == US_BOOT_SECTOR ||
+				kind == US_BOOT_ENTRY || kind == US_BOOT_SYMBOL;
+		if (in_guest && run->at[i].seen &&
+		    (last == plan->n || run->at[i].wall_ns >= run->at[last].wall_ns))
+			last = i;
+	}
+	return last == plan->n ? NULL : &plan->point[last];
+}
+
+/* QEMU leaves us only with -daemonize, which was refused. */
+static void hint_ended(const struct us_boot_variant *v, const struct us_boot_run *run,
+		       bool guest_ran, struct us_err *e)
+{
+	if (guest_ran)
+		us_hint(e, "the guest ended itself: a power-off, or a reset where that "
+			   "ends the VMM");
+	else if (strcmp(v->vmm, "qemu") != 0)
+		us_hint(e,
+			"%sa VMM that goes to the background cannot be watched: keep "
+			"it in the foreground",
+			run->said.n && !run->held
+				? "the guest ended before it; or else, "
+				: "");
+}
+
+static int fail_ended(const struct us_boot_variant *v, const struct us_boot_plan *plan,
+		      const struct us_boot_point *missing, const char *words,
+		      const struct us_boot_run *run, struct us_err *e)
+{
+	char how[32], after[US_BOOT_NAME + 16] = "";
+	const struct us_boot_point *last = last_in_guest(plan, run);
 	if (WIFEXITED(run->status))
 		snprintf(how, sizeof(how), "status %d", WEXITSTATUS(run->status));
 	else
 		snprintf(how, sizeof(how), "signal %d", WTERMSIG(run->status));
-	us_fail(e, -ECHILD, "%s: the VMM ended (%s) before %s: %s",
-		v->name ? v->name : "boot", how, missing->name, words);
-	if (!WIFEXITED(run->status) || WEXITSTATUS(run->status))
-		return -ECHILD;
-	us_hint(e,
-		"%sa VMM that goes to the background cannot be watched: keep it in the "
-		"foreground",
-		run->said.n && !run->held ? "the guest ended before it; or else, "
-					  : "");
+	if (last)
+		snprintf(after, sizeof(after), " after %s,", last->name);
+	us_fail(e, -ECHILD, "%s: the VMM ended (%s)%s before %s: %s",
+		v->name ? v->name : "boot", how, after, missing->name, words);
+	if (!has_failed(run))
+		hint_ended(v, run, last, e);
 	return -ECHILD;
+}
+
+int us_boot_unfinished(const struct us_boot_variant *v, const struct us_boot_plan *plan,
+		       const struct us_boot_run *run, struct us_err *e)
+{
+	char words[LAST_WORDS];
+	const struct us_boot_point *missing = missing_of(plan, run);
+	last_words(run, words, sizeof(words));
+	if (!words[0])
+		strcpy(words, "it wrote nothing");
+	return run->ended ? fail_ended(v, plan, missing, words, run, e)
+			  : fail_late(v, missing, words, run, e);
 }
