@@ -270,7 +270,7 @@ class Boot(Profiles, FirstFunctions):
         self.complaint("no such function", "--until", "nowhere_at_all")
         self.complaint("must be a number from 1", "-n", "0", code=2)
         self.complaint("must be plugin, log, breakpoints, samples, kvm or output", "--by", "nothing")
-        self.complaint("-S of its own", "--by", "breakpoints", vm=("-S",))
+        self.complaint("-s of its own", "--by", "breakpoints", vm=("-s",))
         self.complaint("--until serial:(", "--until", "serial:(")
         self.complaint("start /nowhere/qemu-system-x86_64", program="/nowhere/qemu-system-x86_64",
                        code=3)
@@ -330,6 +330,9 @@ class Boot(Profiles, FirstFunctions):
 
     def goes_away(self):
         self.complaint("with -daemonize qemu cannot be watched", vm=("-daemonize",))
+        for by in "plugin", "breakpoints":
+            self.complaint("with -S the guest waits for a debugger: leave it out", "--by", by,
+                           vm=("-S",))
         done = self.us.run("boot", "--until", "serial:x", "--", "sh", "-c",
                            "echo gone; sleep 1 & exit 0", good=(1,))
         check("the VMM ended (status 0) before serial:x: gone" in done.stderr, done.stderr)

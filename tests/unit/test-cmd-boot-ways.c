@@ -249,7 +249,7 @@ static void what_is_not_there_is_refused(void **state)
 	assert_int_equal(CHOOSE("kvm", TCG), -ENOTSUP);
 	assert_int_equal(CHOOSE("by magic", TCG), -EINVAL);
 	assert_int_equal(CHOOSE("", TCG), -EINVAL);
-	assert_int_equal(CHOOSE("breakpoints", TCG, "-S"), -ENOTSUP);
+	assert_int_equal(CHOOSE("breakpoints", TCG, "-gdb", "tcp::1"), -ENOTSUP);
 	assert_int_equal(CHOOSE("breakpoints", TCG, "-s"), -ENOTSUP);
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/boot/unfinished.h"
 #include "cmd/boot/ways.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "vmm/cmdline.h"
 #include "vmm/loader.h"
@@ -66,11 +67,33 @@ static bool is_decided(char *const *argv)
 	       has_part(argv, "isa-serial");
 }
 
+/* Refuse what nothing can come of, before a boot is waited for. */
+static int check_command(const struct us_boot_variant *v, char *const *argv,
+			 struct us_err *e)
+{
+	static const char *const leaves[] = { "daemonize", NULL };
+	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
+	unsigned argc = 0;
+	if (us_boot_variant_has(v->asked.argv, leaves))
+		return us_fail(
+			e, -EINVAL,
+			"boot: with -daemonize %s cannot be watched: leave it out",
+			v->vmm);
+	if (!line)
+		return us_fail(e, -ENOMEM, "out of memory");
+	while (argv[argc])
+		argc++;
+	(void)!us_cmdline_parse(v->vmm, argc, (const char *const *)argv, line);
+	return line->stopped ? us_fail(e, -EINVAL,
+				       "boot: with -S the guest waits for a debugger: "
+				       "leave it out")
+			     : 0;
+}
+
 /* QEMU shows the serial port in a window unless an option says otherwise. */
 static int make_plain(struct us_boot_variant *v, struct us_err *e)
 {
-	static const char *const leaves[] = { "daemonize", NULL };
-	char *const *argv = v->asked.argv;
+	char *const *argv = v->asked.argv, *const *program = us_loader_program(argv);
 	size_t n = 0;
 	while (argv[n])
 		n++;
@@ -78,14 +101,10 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	if (!v->plain)
 		return us_fail(e, -ENOMEM, "out of memory");
 	memcpy(v->plain, argv, n * sizeof(*argv));
-	us_vmm_name(us_loader_program(argv)[0], v->vmm, sizeof(v->vmm));
-	if (us_boot_variant_has(argv, leaves))
-		return us_fail(
-			e, -EINVAL,
-			"boot: with -daemonize %s cannot be watched: leave it out",
-			v->vmm);
-	if (strcmp(v->vmm, "qemu") != 0)
-		return 0;
+	us_vmm_name(program[0], v->vmm, sizeof(v->vmm));
+	int r = check_command(v, program, e);
+	if (r < 0 || strcmp(v->vmm, "qemu") != 0)
+		return r;
 	if (!is_decided(argv)) {
 		v->plain[n++] = (char *)(uintptr_t) "-serial";
 		v->plain[n++] = (char *)(uintptr_t) "stdio";

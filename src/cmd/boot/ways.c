@@ -33,14 +33,14 @@ static int make_plugin(struct us_boot_variant *v, struct us_err *e)
 /* The VMM waits for us before the guest's first instruction. */
 static int make_stub(struct us_boot_variant *v, struct us_err *e)
 {
-	static const char *const decided[] = { "gdb", "s", "S", NULL };
+	static const char *const decided[] = { "gdb", "s", NULL };
 	size_t n = 0;
 	if (strcmp(v->vmm, "qemu") != 0)
 		return us_fail(e, -ENOTSUP,
 			       "%s is no QEMU: breakpoints need QEMU's GDB stub",
 			       v->vmm);
 	if (us_boot_variant_has(v->plain, decided))
-		return us_fail(e, -ENOTSUP, "the command has a -gdb or -S of its own");
+		return us_fail(e, -ENOTSUP, "the command has a -gdb or -s of its own");
 	while (base_of(v)[n])
 		n++;
 	v->stubbed = calloc(n + 4, sizeof(*v->stubbed));
