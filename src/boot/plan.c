@@ -339,6 +339,11 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 	}
 }
 
+bool us_boot_is_output(enum us_boot_kind kind)
+{
+	return kind == US_BOOT_SERIAL || kind == US_BOOT_TEXT;
+}
+
 const char *us_boot_way_name(enum us_boot_way way)
 {
 	switch (way) {

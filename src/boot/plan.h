@@ -74,6 +74,8 @@ enum us_boot_way {
 };
 /* Can the point be observed?  ways: a set. */
 bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways);
+/* Is it seen in what the VMM writes? */
+bool us_boot_is_output(enum us_boot_kind kind);
 /* The name of one way: "plugin", ... */
 const char *us_boot_way_name(enum us_boot_way way);
 

@@ -55,10 +55,19 @@ class Boot(Profiles, FirstFunctions):
         for options in ("-monitor", "none"), ("-chardev", "null,id=x", "-mon", "chardev=x"):
             at, _ = self.moments("--until", "serial:TREE", vm=options)
             check("first serial byte" in at, f"{options}: {at}")
-        at, _ = self.moments("--until", "serial:TREE", vm=("-serial", "mon:stdio"))
-        check("first serial byte" in at, f"{at}")
-        self.complaint("serial:TREE was not reached", "--until", "serial:TREE", "-t", "3",
-                       vm=("-monitor", "stdio"))
+        for options in (("-serial", "mon:stdio"), ("-nographic",),
+                        ("-chardev", "stdio,id=x", "-serial", "chardev:x")):
+            done = self.boot("--no-cost", "--until", "serial:TREE", vm=options)
+            check("first serial byte" in done.stdout and "may not" not in done.stderr,
+                  f"{options}: {done.stdout}{done.stderr}")
+        for options in ("-serial", "null"), ("-monitor", "stdio"):
+            done = self.boot("--no-cost", "--until", "serial:TREE", "-t", "3", vm=options,
+                             good=(1,))
+            first, last = done.stderr.splitlines()[0], done.stderr.splitlines()[-1]
+            check("serial:TREE may not be seen; try -serial stdio" in first,
+                  done.stderr)
+            check("serial:TREE was not reached" in done.stderr, done.stderr)
+            check("try: -serial stdio" in last, done.stderr)
 
     def same_by_clock(self):
         at, _ = self.moments("-n", "2", "--until", "kmain", vm=CLOCK)

@@ -178,6 +178,39 @@ static void another_vmm_may_go_away(void **state)
 	assert_string_equal(e.hint, "");
 }
 
+/* ---- Where the port is ---- */
+
+static void a_port_elsewhere_is_told(void **state)
+{
+	(void)state;
+	v.elsewhere = true;
+	ends_late();
+	assert_string_equal(e.hint, US_BOOT_ELSEWHERE);
+	passes(1, 1000);
+	ends(EXITED(0));
+	assert_string_equal(e.hint, US_BOOT_ELSEWHERE);
+}
+
+static void only_for_what_is_written_there(void **state)
+{
+	(void)state;
+	v.elsewhere = true;
+	plan.point[2].wanted = true;
+	ends_late();
+	assert_non_null(strstr(e.msg, "kmain was not reached in 5 s"));
+	assert_null(strstr(e.hint, "-serial"));
+}
+
+static void silence_is_told(void **state)
+{
+	(void)state;
+	ends_late();
+	assert_non_null(strstr(e.hint, "nothing came to standard output"));
+	SAYS(&run.said, "hell\n");
+	ends_late();
+	assert_string_equal(e.hint, "-t TIME waits longer");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +223,9 @@ int main(void)
 		cmocka_unit_test_setup(a_guest_that_ran_has_ended_itself, begin),
 		cmocka_unit_test_setup(qemu_stays_in_the_foreground, begin),
 		cmocka_unit_test_setup(another_vmm_may_go_away, begin),
+		cmocka_unit_test_setup(a_port_elsewhere_is_told, begin),
+		cmocka_unit_test_setup(only_for_what_is_written_there, begin),
+		cmocka_unit_test_setup(silence_is_told, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

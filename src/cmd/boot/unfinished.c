@@ -99,7 +99,9 @@ static void hint_late(const struct us_boot_variant *v, const struct us_boot_run 
 		      enum us_boot_kind missing, struct us_err *e)
 {
 	bool is_code = missing == US_BOOT_SYMBOL || missing == US_BOOT_ENTRY;
-	if (run->n_start > 1)
+	if (us_boot_is_output(missing) && v->elsewhere)
+		us_hint(e, US_BOOT_ELSEWHERE);
+	else if (run->n_start > 1)
 		us_hint(e, "the guest resets itself: -no-reboot ends it at the reset");
 	else if (is_code && v->way & US_BOOT_BY_SAMPLES)
 		us_hint(e,
@@ -113,7 +115,8 @@ static void hint_late(const struct us_boot_variant *v, const struct us_boot_run 
 		us_hint(e, "-t TIME waits longer; a guest that never waits for an "
 			   "interrupt never becomes idle");
 	else
-		us_hint(e, "-t TIME waits longer");
+		us_hint(e, "-t TIME waits longer%s",
+			run->said.n ? "" : "; nothing came to standard output yet");
 }
 
 static int fail_late(const struct us_boot_variant *v,
@@ -160,9 +163,11 @@ static const struct us_boot_point *last_in_guest(const struct us_boot_plan *plan
 
 /* QEMU leaves us only with -daemonize, which was refused. */
 static void hint_ended(const struct us_boot_variant *v, const struct us_boot_run *run,
-		       bool guest_ran, struct us_err *e)
+		       enum us_boot_kind missing, bool guest_ran, struct us_err *e)
 {
-	if (guest_ran)
+	if (us_boot_is_output(missing) && v->elsewhere)
+		us_hint(e, US_BOOT_ELSEWHERE);
+	else if (guest_ran)
 		us_hint(e, "the guest ended itself: a power-off, or a reset where that "
 			   "ends the VMM");
 	else if (strcmp(v->vmm, "qemu") != 0)
@@ -189,7 +194,7 @@ static int fail_ended(const struct us_boot_variant *v, const struct us_boot_plan
 	us_fail(e, -ECHILD, "%s: the VMM ended (%s)%s before %s: %s",
 		v->name ? v->name : "boot", how, after, missing->name, words);
 	if (!has_failed(run))
-		hint_ended(v, run, last, e);
+		hint_ended(v, run, missing->kind, last, e);
 	return -ECHILD;
 }
 

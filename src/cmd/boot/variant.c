@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "vmm/cmdline.h"
 #include "vmm/loader.h"
 
@@ -67,6 +68,27 @@ static bool is_decided(char *const *argv)
 	       has_part(argv, "isa-serial");
 }
 
+/* Is nothing of QEMU's guest connected to the standard output?  A monitor is no part of
+ * the guest. */
+static bool is_elsewhere(char *const *argv)
+{
+	static const char *const monitors[] = { "monitor", "mon", "qmp", "qmp-pretty",
+						NULL };
+	static const char *const serial[] = { "serial", NULL };
+	static const char *const by_itself[] = { "nographic", "semihosting",
+						 "semihosting-config", NULL };
+	if (!is_decided(argv))
+		return false;
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		char *const option[] = { argv[i - 1], NULL };
+		char *const value[] = { argv[i], NULL };
+		if (has_part(value, "stdio") && !us_boot_variant_has(option, monitors))
+			return false;
+	}
+	return us_boot_variant_has(argv, serial) ||
+	       !us_boot_variant_has(argv, by_itself);
+}
+
 /* Refuse what nothing can come of, before a boot is waited for. */
 static int check_command(const struct us_boot_variant *v, char *const *argv,
 			 struct us_err *e)
@@ -105,6 +127,7 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	int r = check_command(v, program, e);
 	if (r < 0 || strcmp(v->vmm, "qemu") != 0)
 		return r;
+	v->elsewhere = is_elsewhere(program);
 	if (!is_decided(argv)) {
 		v->plain[n++] = (char *)(uintptr_t) "-serial";
 		v->plain[n++] = (char *)(uintptr_t) "stdio";
@@ -210,6 +233,21 @@ static int make_plan(struct us_boot_variant *v, struct us_err *e)
 	return r;
 }
 
+/* A boot that waits for output of which there will be none ends at its timeout. */
+static void warn_of_elsewhere(const struct us_boot_variant *v)
+{
+	for (size_t i = 0; v->elsewhere && i < v->plan.n; i++) {
+		const struct us_boot_point *p = &v->plan.point[i];
+		char name[US_BOOT_NAME];
+		if (!p->wanted || !us_boot_is_output(p->kind))
+			continue;
+		fprintf(stderr,
+			"uniscope: %s may not be seen; try " US_BOOT_ELSEWHERE "\n",
+			us_printable(name, sizeof(name), p->name));
+		return;
+	}
+}
+
 int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *e)
 {
 	int r = us_plugin_run_prepare(&v->run, &v->asked, e);
@@ -224,6 +262,8 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 	if (r == -ENOTSUP)
 		us_hint(e, "use --until serial:REGEX, because: %s",
 			v->unseen_code[0] ? v->unseen_code : v->unseen);
+	if (r == 0)
+		warn_of_elsewhere(v);
 	v->seen = calloc(n, sizeof(*v->seen));
 	if (r == 0 && !v->seen)
 		r = us_fail(e, -ENOMEM, "out of memory for %zu runs", n);

@@ -8,6 +8,8 @@
 #include "cmd/trace/plugin_run.h"
 
 #define US_BOOT_MAX_UNTIL 8
+#define US_BOOT_ELSEWHERE                                                              \
+	"-serial stdio, since the command connects the serial port elsewhere"
 
 /* Large: paths and tables. */
 struct us_boot_variant {
@@ -30,6 +32,7 @@ struct us_boot_variant {
 	char **logged;			    /* with a log; NULL: none */
 	struct us_boot_linux *linux_kernel; /* NULL: it is not a Linux boot image */
 	struct us_boot_plan plan;
+	bool elsewhere; /* what QEMU's guest writes does not come to standard output */
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
 	char trace[US_PLUGIN_PATH]; /* a pipe; "": none */
 	char stub_word[US_PLUGIN_PATH + 32];
