@@ -107,10 +107,11 @@ struct us_regs {
 	uint64_t gpr[US_MAX_GPR]; /* enum us_x86_reg, ...; sp and fp are there too */
 	uint32_t valid;		  /* bit n set: gpr[n] was read */
 	uint8_t arch;		  /* enum us_arch */
-	uint8_t bits; /* width of the running code: 16, 32 or 64; 0: cannot be unwound
-			 (aarch32, EL2) */
-	bool user;    /* CPL 3, EL0, U-mode */
-	bool machine; /* RISC-V's M-mode, which has its own exception entries */
+	uint8_t bits;  /* width of the running code: 16, 32 or 64; 0: cannot be unwound
+			  (aarch32, EL2) */
+	bool user;     /* CPL 3, EL0, U-mode */
+	bool machine;  /* RISC-V's M-mode, which has its own exception entries */
+	uint8_t level; /* aarch64's EL2 and EL3, which have theirs: 2 or 3; else 0 */
 	/* The page tables hold machine addresses (a PV domain of Xen): memory that is
 	 * contiguous for the guest may be scattered. */
 	bool scattered;

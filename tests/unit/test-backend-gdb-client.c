@@ -389,6 +389,88 @@ static void aarch64_enters_an_exception(void **state)
 	assert_false(us_gdb_get_left(&l, &a, &r, &left));
 }
 
+/* EL2 and EL3 have registers of their own, and are not asked for those of EL1. */
+static void aarch64_enters_at_a_higher_level(void **state)
+{
+	(void)state;
+	static const char target[] =
+		"<target><architecture>aarch64</architecture>"
+		"<reg name='sp' bitsize='64'/><reg name='pc' bitsize='64'/>"
+		"<reg name='cpsr' bitsize='32'/>"
+		"<reg name='VBAR' bitsize='64' regnum='100'/>"
+		"<reg name='ELR_EL1' bitsize='64' regnum='101'/>"
+		"<reg name='SPSR_EL1' bitsize='64' regnum='102'/>"
+		"<reg name='SP_EL0' bitsize='64' regnum='103'/>"
+		"<reg name='VBAR_EL2' bitsize='64' regnum='104'/>"
+		"<reg name='ELR_EL2' bitsize='64' regnum='105'/>"
+		"<reg name='SPSR_EL2' bitsize='64' regnum='106'/>"
+		"<reg name='VBAR_EL3' bitsize='64' regnum='107'/>"
+		"<reg name='ELR_EL3' bitsize='64' regnum='108'/>"
+		"<reg name='SPSR_EL3' bitsize='64' regnum='109'/></target>";
+	static const struct {
+		const char *g;
+		unsigned vbar, elr, spsr;
+		uint64_t h, t;
+	} at[] = {
+		{ "0000104000000000800a204000000000c9030000", US_GDB_VBAR_EL2,
+		  US_GDB_ELR_EL2, US_GDB_SPSR_EL2, 0x20000209, 0x208 },
+		{ "0000104000000000800a204000000000cd030000", US_GDB_VBAR_EL3,
+		  US_GDB_ELR_EL3, US_GDB_SPSR_EL3, 0x2000020d, 0x20c },
+	};
+	static const uint64_t below[] = { 0, 0x204, 0x205, 0x10, 0x1d };
+	struct documents d = { target, NULL };
+	struct us_gdb_layout l;
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct us_gdb_apart a = { 0 };
+		struct us_gdb_code code;
+		struct us_regs r;
+		struct us_entered left;
+		assert_int_equal(us_gdb_decode(&l, at[i].g, strlen(at[i].g), &r, &code),
+				 0);
+		assert_true(us_gdb_may_be_entering(&l, &r));
+		answer(&l, US_GDB_VBAR, 0x40200800, &a); /* these say nothing there */
+		answer(&l, US_GDB_ELR, 0x1234, &a);
+		answer(&l, US_GDB_SPSR, 0x3c5, &a);
+		answer(&l, US_GDB_SP_EL0, 0x40180000, &a);
+		us_gdb_set_entered(&l, &a, &r);
+		assert_false(r.entered.valid);
+		assert_int_equal(us_gdb_entry_needs(&l, &r),
+				 1ULL << (at[i].vbar - US_GDB_APART) |
+					 1ULL << (at[i].elr - US_GDB_APART) |
+					 1ULL << (at[i].spsr - US_GDB_APART) |
+					 1ULL << (US_GDB_SP_EL0 - US_GDB_APART));
+		answer(&l, at[i].vbar, 0x40200800, &a);
+		answer(&l, at[i].elr, 0x40200ff8, &a);
+		answer(&l, at[i].spsr, at[i].h, &a);
+		us_gdb_set_entered(&l, &a, &r);
+		assert_true(r.entered.valid && !r.entered.user && !r.entered.other_sp);
+		assert_int_equal(r.entered.pc, 0x40200ff8);
+		assert_int_equal(r.entered.sp, 0x40100000);
+		assert_int_equal(r.entered.vector, 0x40200800);
+		answer(&l, at[i].spsr, at[i].t, &a);
+		us_gdb_set_entered(&l, &a, &r);
+		assert_true(r.entered.valid && !r.entered.user && r.entered.other_sp);
+		assert_int_equal(r.entered.sp, 0x40180000);
+		assert_true(us_gdb_get_left(&l, &a, &r, &left));
+		assert_int_equal(left.pc, 0x40200ff8);
+		r.entered.valid = false;
+		for (unsigned k = 0; k < sizeof(below) / sizeof(*below); k++) {
+			answer(&l, at[i].spsr, below[k], &a);
+			us_gdb_set_entered(&l, &a, &r);
+			assert_false(r.entered.valid);
+			assert_false(us_gdb_get_left(&l, &a, &r, &left));
+		}
+		answer(&l, at[i].spsr, at[i ^ 1].h, &a); /* of another level */
+		us_gdb_set_entered(&l, &a, &r);
+		assert_false(r.entered.valid);
+		answer(&l, at[i].spsr, at[i].h, &a);
+		r.pc += 4; /* behind the first instruction */
+		us_gdb_set_entered(&l, &a, &r);
+		assert_false(r.entered.valid);
+	}
+}
+
 static void riscv_enters_a_trap(void **state)
 {
 	(void)state;
@@ -790,6 +872,7 @@ int main(void)
 		cmocka_unit_test(aarch64_has_registers_apart),
 		cmocka_unit_test(riscv_has_names),
 		cmocka_unit_test(aarch64_enters_an_exception),
+		cmocka_unit_test(aarch64_enters_at_a_higher_level),
 		cmocka_unit_test(riscv_enters_a_trap),
 		cmocka_unit_test(riscv_enters_a_trap_in_machine_mode),
 		cmocka_unit_test(strange_descriptions_are_refused),

@@ -10,14 +10,15 @@
 #define CPSR_NARROW (1u << 4)
 #define PRIV_M	    3
 
-/* Arm ARM D1.3.1: 16 entries of 128 bytes; C5.2.18: SPSR_EL1, the interrupted state. */
+/* Arm ARM D1.3.1: 16 entries of 128 bytes; C5.2.18: SPSR_EL1, the interrupted state;
+ * SPSR_EL2 and SPSR_EL3 are alike. */
 #define VECTORS_SIZE  0x800
 #define VECTORS_LOWER 0x400 /* from here on: entries from programs */
 #define VECTOR_SIZE   0x80
 #define SPSR_M	      0x1f /* the mode, and whether it was 32-bit code */
 #define SPSR_EL0      0x00
-#define SPSR_EL1T     0x04
-#define SPSR_EL1H     0x05
+#define SPSR_EL(n)    ((n) << 2)
+#define SPSR_H	      0x01 /* with that level's own stack pointer, not SP_EL0 */
 /* RISC-V privileged architecture, 4.1.2 and 4.1.1. */
 #define STVEC_MODE  3
 #define SSTATUS_SPP (1U << 8)
@@ -44,15 +45,17 @@ static const struct us_gdb_name x86_names[] = {
 
 /* QEMU's names; x0 to x30 are read as numbers. */
 static const struct us_gdb_name aarch64_names[] = {
-	{ "sp", US_AARCH64_SP },	   { "pc", US_GDB_PC },
-	{ "cpsr", US_GDB_FLAGS },	   { "fp", US_AARCH64_FP },
-	{ "lr", US_AARCH64_LR },	   { "TTBR0_EL1", US_GDB_TTBR0 },
-	{ "TTBR1_EL1", US_GDB_TTBR1 },	   { "TCR_EL1", US_GDB_TCR },
-	{ "SCTLR", US_GDB_SCTLR },	   { "SCTLR_EL1", US_GDB_SCTLR },
-	{ "VBAR", US_GDB_VBAR },	   { "VBAR_EL1", US_GDB_VBAR },
-	{ "ELR_EL1", US_GDB_ELR },	   { "SPSR_EL1", US_GDB_SPSR },
-	{ "SP_EL0", US_GDB_SP_EL0 },	   { "TPIDRRO_EL0", US_GDB_TPIDRRO },
-	{ "TPIDRRO_EL0", US_GDB_TPIDRRO },
+	{ "sp", US_AARCH64_SP },	 { "pc", US_GDB_PC },
+	{ "cpsr", US_GDB_FLAGS },	 { "fp", US_AARCH64_FP },
+	{ "lr", US_AARCH64_LR },	 { "TTBR0_EL1", US_GDB_TTBR0 },
+	{ "TTBR1_EL1", US_GDB_TTBR1 },	 { "TCR_EL1", US_GDB_TCR },
+	{ "SCTLR", US_GDB_SCTLR },	 { "SCTLR_EL1", US_GDB_SCTLR },
+	{ "VBAR", US_GDB_VBAR },	 { "VBAR_EL1", US_GDB_VBAR },
+	{ "ELR_EL1", US_GDB_ELR },	 { "SPSR_EL1", US_GDB_SPSR },
+	{ "SP_EL0", US_GDB_SP_EL0 },	 { "TPIDRRO_EL0", US_GDB_TPIDRRO },
+	{ "VBAR_EL2", US_GDB_VBAR_EL2 }, { "ELR_EL2", US_GDB_ELR_EL2 },
+	{ "SPSR_EL2", US_GDB_SPSR_EL2 }, { "VBAR_EL3", US_GDB_VBAR_EL3 },
+	{ "ELR_EL3", US_GDB_ELR_EL3 },	 { "SPSR_EL3", US_GDB_SPSR_EL3 },
 };
 
 static const struct us_gdb_name riscv_names[] = {
@@ -144,6 +147,7 @@ static void decode_aarch64(bool wide, bool controls, const uint64_t *v,
 	code->mode = v[US_GDB_FLAGS] >> 2 & 3;
 	r->bits = v[US_GDB_FLAGS] & CPSR_NARROW ? 0 : 64;
 	r->user = code->mode == 0;
+	r->level = code->mode >= 2 && r->bits ? code->mode : 0;
 }
 
 /* Only the stub knows how EL2 and EL3 translate. */
@@ -156,23 +160,45 @@ static void space_of_aarch64(const uint64_t *v, const struct us_gdb_code *code,
 			v[US_GDB_TCR - US_GDB_APART], v[US_GDB_SCTLR - US_GDB_APART]);
 }
 
-/* Says nothing about EL2 and EL3, whose entries are elsewhere. */
+/* A level's registers for the exceptions that it takes. */
+struct level {
+	uint64_t vbar, elr, spsr;
+};
+
+static struct level level_of(const uint64_t *v, const struct us_regs *r)
+{
+	static const uint8_t vbar[] = { US_GDB_VBAR, US_GDB_VBAR, US_GDB_VBAR_EL2,
+					US_GDB_VBAR_EL3 };
+	static const uint8_t elr[] = { US_GDB_ELR, US_GDB_ELR, US_GDB_ELR_EL2,
+				       US_GDB_ELR_EL3 };
+	static const uint8_t spsr[] = { US_GDB_SPSR, US_GDB_SPSR, US_GDB_SPSR_EL2,
+					US_GDB_SPSR_EL3 };
+	return (struct level){ v[vbar[r->level] - US_GDB_APART],
+			       v[elr[r->level] - US_GDB_APART],
+			       v[spsr[r->level] - US_GDB_APART] };
+}
+
+/* Of EL2 and EL3 only what they have interrupted of their own: the levels below may
+ * have other page tables. */
 static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 			 struct us_entered *ret)
 {
-	uint64_t mode = v[US_GDB_SPSR - US_GDB_APART] & SPSR_M;
-	bool kernel = mode == SPSR_EL1H || mode == SPSR_EL1T;
+	struct level l = level_of(v, r);
+	uint64_t mode = l.spsr & SPSR_M, own = SPSR_EL(r->level ? r->level : 1U);
+	bool own_sp = mode == (own | SPSR_H), kernel = own_sp || mode == own;
 	bool translates = r->space.mode == US_PAGING_AARCH64;
-	if ((!kernel && mode != SPSR_EL0) ||
-	    (!translates && r->space.mode != US_PAGING_OFF))
+	bool fits = r->level ? kernel
+			     : (kernel || mode == SPSR_EL0) &&
+				       (translates || r->space.mode == US_PAGING_OFF);
+	if (!fits)
 		return false;
 	*ret = (struct us_entered){
-		.pc = v[US_GDB_ELR - US_GDB_APART],
-		.sp = mode == SPSR_EL1H ? r->sp : v[US_GDB_SP_EL0 - US_GDB_APART],
+		.pc = l.elr,
+		.sp = own_sp ? r->sp : v[US_GDB_SP_EL0 - US_GDB_APART],
 		.valid = true,
 		.user = !kernel,
-		.other_sp = mode != SPSR_EL1H,
-		.vector = v[US_GDB_VBAR - US_GDB_APART],
+		.other_sp = !own_sp,
+		.vector = l.vbar,
 	};
 	return true;
 }
@@ -185,7 +211,7 @@ static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
  */
 static void entered_aarch64(const uint64_t *v, struct us_regs *r)
 {
-	us_gva at = r->pc - v[US_GDB_VBAR - US_GDB_APART];
+	us_gva at = r->pc - level_of(v, r).vbar;
 	bool first = at % VECTOR_SIZE == 0;
 	if (at >= VECTORS_SIZE || (!first && at < VECTORS_LOWER) ||
 	    !left_aarch64(v, r, &r->entered) || first)
@@ -271,19 +297,23 @@ static void entered_riscv(const uint64_t *v, struct us_regs *r)
 static const struct us_gdb_machine machines[] = {
 	{ "i386", US_ARCH_X86_64, US_X86_RSP, US_X86_RBP,
 	  BIT(US_GDB_CR0) | BIT(US_GDB_CR3) | BIT(US_GDB_CR4) | BIT(US_GDB_EFER),
-	  NAMES(x86_names), decode_x86, NULL, 0, 0, 0, 0, 0, NULL, NULL },
+	  NAMES(x86_names), decode_x86, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL },
 	{ "aarch64", US_ARCH_AARCH64, US_AARCH64_SP, US_AARCH64_FP,
 	  BIT(US_GDB_TTBR0) | BIT(US_GDB_TTBR1) | BIT(US_GDB_TCR) | BIT(US_GDB_SCTLR),
 	  NAMES(aarch64_names), decode_aarch64, space_of_aarch64, VECTOR_SIZE,
 	  VECTORS_SIZE,
 	  BIT(US_GDB_VBAR) | BIT(US_GDB_ELR) | BIT(US_GDB_SPSR) | BIT(US_GDB_SP_EL0), 0,
+	  BIT(US_GDB_VBAR_EL2) | BIT(US_GDB_ELR_EL2) | BIT(US_GDB_SPSR_EL2) |
+		  BIT(US_GDB_SP_EL0),
+	  BIT(US_GDB_VBAR_EL3) | BIT(US_GDB_ELR_EL3) | BIT(US_GDB_SPSR_EL3) |
+		  BIT(US_GDB_SP_EL0),
 	  BIT(US_GDB_TPIDRRO), entered_aarch64, left_aarch64 },
 	{ "riscv:rv64", US_ARCH_RISCV64, US_RISCV_SP, US_RISCV_FP,
 	  BIT(US_GDB_SATP) | BIT(US_GDB_PRIV), NAMES(riscv_names), decode_riscv,
 	  space_of_riscv, 4, 0,
 	  BIT(US_GDB_STVEC) | BIT(US_GDB_SEPC) | BIT(US_GDB_SSTATUS),
-	  BIT(US_GDB_MTVEC) | BIT(US_GDB_MEPC) | BIT(US_GDB_MSTATUS), 0, entered_riscv,
-	  left_riscv },
+	  BIT(US_GDB_MTVEC) | BIT(US_GDB_MEPC) | BIT(US_GDB_MSTATUS), 0, 0, 0,
+	  entered_riscv, left_riscv },
 };
 
 const struct us_gdb_machine *us_gdb_machine_of(const char *processor)

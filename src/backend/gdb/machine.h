@@ -31,8 +31,9 @@ struct us_gdb_machine {
 	unsigned entry_table; /* bytes of all entries, if it may be set within one, too;
 				 else 0 */
 	uint64_t entry;	      /* bit n: register n is needed for it ... */
-	uint64_t machine_entry; /* ... in M-mode */
-	uint64_t entry_also;	/* ... or useful, if the stub has it */
+	uint64_t machine_entry;	       /* ... in M-mode */
+	uint64_t el2_entry, el3_entry; /* ... and at these levels */
+	uint64_t entry_also;	       /* ... or useful, if the stub has it */
 	void (*set_entered)(const uint64_t *v, struct us_regs *r);
 	/* What an exception interrupted last, wherever the vCPU is.  false: nothing is
 	 * known. */

@@ -382,7 +382,11 @@ void us_gdb_learn_entry(struct us_gdb_layout *l, const struct us_regs *regs)
 uint64_t us_gdb_entry_needs(const struct us_gdb_layout *l, const struct us_regs *regs)
 {
 	const struct us_gdb_machine *m = l->machine;
-	return (regs->machine ? m->machine_entry : m->entry) >> US_GDB_APART;
+	uint64_t needs = regs->machine	    ? m->machine_entry
+			 : regs->level == 2 ? m->el2_entry
+			 : regs->level == 3 ? m->el3_entry
+					    : m->entry;
+	return needs >> US_GDB_APART;
 }
 
 uint64_t us_gdb_entry_also(const struct us_gdb_layout *l)

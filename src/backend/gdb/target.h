@@ -37,6 +37,12 @@ enum us_gdb_reg {
 	US_GDB_ELR,
 	US_GDB_SPSR,
 	US_GDB_SP_EL0,
+	US_GDB_VBAR_EL2,
+	US_GDB_ELR_EL2,
+	US_GDB_SPSR_EL2,
+	US_GDB_VBAR_EL3,
+	US_GDB_ELR_EL3,
+	US_GDB_SPSR_EL3,
 	US_GDB_TPIDRRO, /* with KPTI, Linux saves a program's x30 there on entry */
 	US_GDB_STVEC,
 	US_GDB_SEPC,
@@ -49,6 +55,7 @@ enum us_gdb_reg {
 
 #define US_GDB_N_APART (US_GDB_N_REG - US_GDB_APART)
 #define US_GDB_N_ENTRY (US_GDB_N_REG - US_GDB_ENTRY)
+_Static_assert(US_GDB_N_REG <= 64 && US_GDB_N_APART <= 32, "masks have a bit for each");
 
 #define US_GDB_TABLES 4
 
