@@ -181,9 +181,11 @@ enum us_code_exit {
 	US_EXIT_SYSRET, /* leaves by sysret: as above, but only rip is there */
 	US_EXIT_BEHIND, /* only on paths that go on after a CALL: may be wrong */
 	US_EXIT_RET,
-	US_EXIT_LABEL,	/* none; but perhaps behind a label, at the function's end */
-	US_EXIT_SWITCH, /* only by a jump, with a stack pointer from memory: to another
-			   thread.  No rule */
+	US_EXIT_LABEL,	 /* none; but perhaps behind a label, at the function's end */
+	US_EXIT_SWITCH,	 /* only by a jump, with a stack pointer from memory: to another
+			    thread.  No rule */
+	US_EXIT_SYSCALL, /* by a jump to what `syscall` has left in rcx.  The rule is
+			    that of us_x86_rule_of_syscall() */
 };
 
 /* A path returns, with the rule found; behind: after a CALL.  Takes the first such

@@ -336,17 +336,23 @@ static bool is_behind_noreturn(struct us_sites *s, const struct us_site *site)
 void us_sites_analyse(struct us_sites *s, struct us_site *site)
 {
 	struct us_code_place at = us_sites_place(s, site);
-	struct us_code_rule start[2] = { 0 }, back;
+	struct us_code_rule start[2] = { 0 }, back, entry;
 	enum us_code_reach reach = us_sites_rule_from_any_start(s, &at, start);
 
 	set_start(site, at.start);
 	site->exit = us_sites_rule_to_return(s, &at, &back) & 7;
+	bool syscall = !s->link &&
+		       us_x86_rule_of_syscall(s->flow, &at, site->exit, start, &entry);
 	back.unled = reach <= US_REACH_NONE;
 	back.stray = back.unled && back.base && is_behind_noreturn(s, site);
 	if (!s->link && reach == US_REACH_FLOW && !start[0].base && !start[1].base &&
 	    site->exit == US_EXIT_NONE)
 		us_x86_rule_of_switch(s->flow, &at, &start[0]);
 	choose(site, reach, start, &back);
+	if (syscall) {
+		site->exit = US_EXIT_SYSCALL;
+		site->rule[1] = entry;
+	}
 	site->source = US_SITE_CODE;
 	us_sites_doubt(s, site);
 	if (!s->link && us_x86_flow_is_away(s->flow))
@@ -677,7 +683,7 @@ void us_sites_learn(struct us_site *site, us_gva start,
 	if (is_switch(site, rule, &old))
 		return;
 	site->rule[0] = rule[0];
-	if (us_site_is_entry(site))
+	if (us_site_is_entry(site) || us_site_is_syscall(site))
 		return;
 	site->rule[1] = rule[1];
 	if (old.base && !us_code_same_base(&old, &rule[0]) &&

@@ -115,6 +115,13 @@ static inline bool us_site_is_entry(const struct us_site *s)
 	       (s->exit == US_EXIT_IRET || s->exit == US_EXIT_SYSRET);
 }
 
+/* Is it in an entry of system calls from ring 0?  Then rule[1] is that of
+ * us_x86_rule_of_syscall(). */
+static inline bool us_site_is_syscall(const struct us_site *s)
+{
+	return s->source == US_SITE_CODE && s->exit == US_EXIT_SYSCALL;
+}
+
 /* Does a CALL, a function's symbol or a table say that code is there? */
 static inline bool us_site_is_known(const struct us_site *s)
 {

@@ -89,7 +89,8 @@ static bool by_syscall(struct us_walk *w, struct us_entry_frame *ret)
 bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	struct us_entry_frame f;
-	bool leads_nowhere = site->exit == US_EXIT_NONE || us_site_is_entry(site);
+	bool leads_nowhere = site->exit == US_EXIT_NONE || us_site_is_entry(site) ||
+			     us_site_is_syscall(site);
 	if (w->u->arch->link || (w->flags & US_PC_USER) || w->after_call ||
 	    !us_walk_is_upper(w->pc) || site->source != US_SITE_CODE ||
 	    !us_site_start(site) || !leads_nowhere || !us_walk_knows(w, US_X86_RSP))

@@ -91,7 +91,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	bool link = w->u->arch->link;
 	bool first = (!site->tried || site->exit == US_EXIT_LABEL) &&
 		     site->rule[0].base != US_BASE_ROOT;
-	if (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret))
+	if (us_step_syscall(w, site, true, ret) ||
+	    (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret)))
 		return US_STEP_YES;
 	uint8_t end = w->end;
 	enum us_step_result found = US_STEP_NO;
@@ -102,8 +103,9 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	    (link ? us_step_link_cross(w, site, ret) : us_step_cross(w, site, ret)))
 		found = US_STEP_YES;
 	if (found == US_STEP_NO &&
-	    (us_step_gate(w, site, ret) || us_step_vector(w, site, ret) ||
-	     us_step_outside(w, site, ret) || us_step_program(w, site, ret)))
+	    (us_step_syscall(w, site, false, ret) || us_step_gate(w, site, ret) ||
+	     us_step_vector(w, site, ret) || us_step_outside(w, site, ret) ||
+	     us_step_program(w, site, ret)))
 		return US_STEP_YES;
 	if (found == US_STEP_NO && us_walk_is_root(w, site))
 		w->end = US_END_ROOT;

@@ -128,6 +128,7 @@ bool us_walk_try_rules(struct us_walk *w, const struct us_site *site,
 	if (first && ret->strong)
 		return true;
 	bool second = site->rule[1].base != US_BASE_NONE && !us_site_is_entry(site) &&
+		      !us_site_is_syscall(site) &&
 		      try_rule(w, site, &site->rule[1], &other);
 	w->end = end;
 	if (second && (!first || other.strong))

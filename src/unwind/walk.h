@@ -312,6 +312,13 @@ bool us_step_vector(struct us_walk *w, const struct us_site *site, struct us_ste
 /* The same on x86, where the code cannot be followed; what was pushed is in the
  * kernel's memory. */
 bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+/*
+ * A step from the entry of a system call that was made in ring 0, behind the `syscall`;
+ * x86.  led: only if the code from the entry's start shows that it goes back there,
+ * which is better than a CALL by pointer; else only if the code on to its end does.
+ */
+bool us_step_syscall(struct us_walk *w, const struct us_site *site, bool led,
+		     struct us_step *ret);
 /* Where a program has switched to another stack for a while: a step to the CALL on its
  * own stack, by the frame pointer, which still points there.  On failure *ret is
  * undefined. */

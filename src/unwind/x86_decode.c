@@ -186,7 +186,8 @@ static uint8_t number(const struct us_x86_parts *p, uint8_t reg)
  * there are two, i->reg is rsp. */
 static void set(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg)
 {
-	if (reg != RSP && reg != RBP && reg != R10 &&
+	bool rcx = p->bits == 64 && reg == US_X86_CODE_RCX;
+	if (reg != RSP && reg != RBP && reg != R10 && !rcx &&
 	    !us_x86_is_preserved(p->bits, reg))
 		return;
 	if (i->kind == US_X86_SET && reg != RSP) {

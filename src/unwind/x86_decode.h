@@ -30,8 +30,9 @@ enum us_x86_kind {
 			 rsp or rbp also one that functions preserve; with base rsp also
 			 rcx in 64-bit code */
 	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or as above */
-	US_X86_SET,   /* reg (rsp, rbp, r10, one that functions preserve), and base if
-			 it is one of them, change in a way that is not traced */
+	US_X86_SET,   /* reg (rsp, rbp, r10, one that functions preserve; rcx in 64-bit
+			 code), and base if it is one of them, change in a way that is
+			 not traced */
 	US_X86_SWAP,  /* reg and base change places; one of them is rsp, the other is
 			 rbp or one that functions preserve */
 	US_X86_ENTER, /* push rbp; rbp = rsp; rsp -= imm */

@@ -14,7 +14,10 @@ struct us_x86_flow {
 	bool has_table; /* an indirect jump was met, in this state */
 	struct us_x86_state table;
 	uint8_t want;		  /* the register that is traced, or US_X86_NO_REG */
-	struct us_x86_state left; /* at the iret that a path has led to */
+	struct us_x86_state left; /* at the iret, or the jump to rcx, that a path has
+				     led to */
+	us_gva rcx_jump;	  /* that jump; 0: none */
+	bool returns;		  /* a path has led to a ret */
 };
 
 /* Begin a new analysis, with the budget that is left. */
@@ -41,6 +44,11 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 				     const struct us_code_place *at,
 				     struct us_x86_state *st);
 
+/* The code has taken another stack, or aligned this one.  If a register that functions
+ * preserve has an address of this stack, *ret counts the CFA from it. */
+void us_x86_kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
+		    struct us_code_rule *ret);
+
 /*
  * Is this a jump to an address that one of the two instructions before it loads?
  * before[0]: the last of them.  Such jumps are in the page by which programs enter the
@@ -65,6 +73,14 @@ void us_x86_before_place(struct us_x86_flow *f, us_gva pc,
  * -mlvi-cfi)? */
 bool us_x86_jumps_back(const struct us_x86_flow *f, const struct us_x86_state *st,
 		       const struct us_x86_insn *insn);
+
+/* Is this a jump to that register?  reg: number in the code. */
+bool us_x86_jumps_to(const struct us_x86_flow *f, const struct us_x86_insn *insn,
+		     uint8_t reg);
+
+/* Do ways from the place lead to such a jump to rcx, and none to another way out?  Then
+ * f->rcx_jump is the first, and f->left the state there. */
+bool us_x86_leaves_by_rcx(struct us_x86_flow *f, const struct us_code_place *at);
 
 /* Apply a pop right before a place, if the place jumps to what was popped; else *st is
  * left alone. */

@@ -80,17 +80,18 @@ void us_x86_before_place(struct us_x86_flow *f, us_gva pc, struct us_x86_insn be
 }
 
 /* Jumps have the processor's register numbers, pops those of the state. */
-static bool is_to(const struct us_x86_flow *f, const struct us_x86_insn *jump,
-		  uint8_t reg)
+bool us_x86_jumps_to(const struct us_x86_flow *f, const struct us_x86_insn *insn,
+		     uint8_t reg)
 {
-	return jump->kind == US_X86_JUMP_INDIRECT && jump->general < US_X86_N_CODE &&
-	       us_x86_any_number(f, jump->general) == us_x86_any_number(f, reg);
+	return insn->kind == US_X86_JUMP_INDIRECT && insn->general < US_X86_N_CODE &&
+	       us_x86_any_number(f, insn->general) == us_x86_any_number(f, reg);
 }
 
 bool us_x86_jumps_back(const struct us_x86_flow *f, const struct us_x86_state *st,
 		       const struct us_x86_insn *insn)
 {
-	return st->popped.sym != US_SYM_NONE && is_to(f, insn, st->popped_reg);
+	return st->popped.sym != US_SYM_NONE &&
+	       us_x86_jumps_to(f, insn, st->popped_reg);
 }
 
 #define POP_MAX	 2 /* bytes, with REX */
@@ -115,7 +116,7 @@ static bool is_pop_and_jump(const struct us_x86_flow *f, const uint8_t *code, si
 	if (n - at >= FENCE && is_lfence(code + at))
 		at += FENCE;
 	return us_x86_decode(code + at, n - at, f->word * 8U, &jump) &&
-	       is_to(f, &jump, ret->reg);
+	       us_x86_jumps_to(f, &jump, ret->reg);
 }
 
 void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st)

@@ -93,6 +93,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		known = us_code_path_find(&f->path, next);
 		if (known)
 			*st = f->pending[known->slot];
+		st->rcx.sym = US_SYM_NONE; /* functions do not preserve it */
 		return true;
 	case US_X86_PUSH_PC:
 		if (is_retpoline(f, insn, next))
@@ -150,8 +151,7 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 	return false;
 }
 
-/* The code has taken another stack, and a register keeps where this one is. */
-static void kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
+void us_x86_kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		    struct us_code_rule *ret)
 {
 	for (uint8_t i = 0; i < US_X86_N_CODE; i++) {
@@ -206,7 +206,7 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 	rule[0] = frame || !sp.base ? fp : sp;
 	rule[1] = frame || !sp.base ? sp : fp;
 	if (!rule[0].base && away && !st->copied)
-		kept_at(f, st, &rule[0]);
+		us_x86_kept_at(f, st, &rule[0]);
 	if (!rule[0].base && st->r10.sym == US_SYM_SP) {
 		bool r10 = st->r10_reg == US_X86_CODE_R10;
 		rule[0].base = r10 ? US_BASE_R10 : US_BASE_R13;
@@ -258,7 +258,8 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 	/* Here SP stands for the CFA. */
 	*st = (struct us_x86_state){ .word = f->word,
 				     .sp = { -f->word, US_SYM_SP },
-				     .fp = { 0, US_SYM_FP } };
+				     .fp = { 0, US_SYM_FP },
+				     .rcx.sym = US_SYM_RCX };
 	want(f, st);
 	us_x86_flow_start(f);
 	for (;;) {
@@ -384,6 +385,7 @@ static bool leaves_by(struct us_x86_flow *f, const struct us_x86_state *st,
 	switch (insn->kind) {
 	case US_X86_RET:
 	case US_X86_FAR_RET:
+		f->returns = true;
 		*ret_how = rule_for(st, st->sp, ret) ? RETURNS : ASTRAY;
 		return true;
 	case US_X86_IRET:
@@ -399,6 +401,15 @@ static bool leaves_by(struct us_x86_flow *f, const struct us_x86_state *st,
 	default:
 		return false;
 	}
+}
+
+static void note_rcx_jump(struct us_x86_flow *f, const struct us_x86_state *st,
+			  const struct us_x86_insn *insn, us_gva pc)
+{
+	if (f->rcx_jump || !us_x86_jumps_to(f, insn, US_X86_CODE_RCX))
+		return;
+	f->rcx_jump = pc;
+	f->left = *st;
 }
 
 /* Follow one path to its end. */
@@ -427,6 +438,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 		}
 		if (leaves_by(f, &st, &insn, ret, &how))
 			return how;
+		note_rcx_jump(f, &st, &insn, pc);
 		if (us_x86_jumps_back(f, &st, &insn))
 			return popped_rule(f, &st, ret) ? RETURNS : DEAD;
 		if (insn.kind == US_X86_JUMP_INDIRECT &&
@@ -463,6 +475,8 @@ static void begin_at(struct us_x86_flow *f, const struct us_code_place *at)
 				      .sp = { 0, US_SYM_SP },
 				      .fp = { 0, US_SYM_FP } };
 	us_x86_flow_start(f);
+	f->rcx_jump = 0;
+	f->returns = false;
 	want(f, &start);
 	if (!at->after_call)
 		start.rcx.sym = US_SYM_RCX;
@@ -526,6 +540,21 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 		}
 	}
 	return how;
+}
+
+bool us_x86_leaves_by_rcx(struct us_x86_flow *f, const struct us_code_place *at)
+{
+	struct us_code_pending p;
+	begin_at(f, at);
+	while (us_code_path_take(&f->path, &p)) {
+		struct us_code_rule found;
+		if (p.after_call && is_prologue(f, p.pc))
+			continue;
+		enum outcome out = ends(f, at, &p, &found);
+		if (out == LEAVES || out == LEAVES_BY_SYSRET || f->returns)
+			return false;
+	}
+	return f->rcx_jump && !f->path.lost && f->path.n_visited < MAX_RETURN;
 }
 
 /* --- does it ever leave? --- */

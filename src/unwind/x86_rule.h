@@ -64,6 +64,19 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 					const struct us_code_place *at,
 					struct us_code_rule *rule);
 
+/*
+ * Right after us_x86_rule_to_return() said `exit`, which is US_EXIT_NONE or a way that
+ * pops an address and jumps to it: is the function an entry of system calls that leaves
+ * by a jump to rcx?  start: its rule from the start.  *ret tells where the address
+ * behind the `syscall` is: still in rcx (US_RA_LINK), or in memory (US_RA_SAVED); the
+ * CFA is a word above the stack pointer at the `syscall`, or that is in memory
+ * (US_SP_SAVED), and the address in the word below the CFA (US_RA_BELOW).  unled: by
+ * the code to the jump alone; the code from the start does not show it.
+ */
+bool us_x86_rule_of_syscall(struct us_x86_flow *f, const struct us_code_place *at,
+			    enum us_code_exit exit, const struct us_code_rule *start,
+			    struct us_code_rule *ret);
+
 /* For a place behind a CALL, from where the code leads into the next function of the
  * map: do all ways lead to an iret, with one rule?  at->end is 0. */
 bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *at,

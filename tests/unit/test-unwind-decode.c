@@ -286,7 +286,9 @@ static void stack_effects(void **state)
 	EXPECT(US_X86_LOAD, RSP, 6, 0, 0x48, 0x8b, 0x26);
 	EXPECT(US_X86_LOAD, 1, RSP, 16, 0x48, 0x8b, 0x4c, 0x24, 0x10);
 	EXPECT(US_X86_STORE, 1, RSP, 16, 0x48, 0x89, 0x4c, 0x24, 0x10);
-	EXPECT(US_X86_OTHER, NO, NO, 0, 0x48, 0x8b, 0x4d, 0x10);
+	EXPECT(US_X86_SET, 1, NO, 0, 0x48, 0x8b, 0x4d, 0x10);
+	EXPECT(US_X86_SET, 1, NO, 0, 0x31, 0xc9);
+	EXPECT(US_X86_OTHER, NO, NO, 0, 0x85, 0xc9);		/* test ecx, ecx */
 	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x83, 0xe4, 0xc0); /* and rsp, -64 */
 	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x29, 0xc4);	/* sub rsp, rax */
 	EXPECT(US_X86_ZERO, RBP, RBP, 0, 0x31, 0xed);		/* xor ebp, ebp */
