@@ -6,6 +6,7 @@
 #include "backend/kvm/regs.h"
 #include "backend/kvm/vcpu.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "mini-vmm.h"
 #include "qemu.h"
 
@@ -261,6 +262,36 @@ static void a_thread_that_does_not_stop_is_left(void **state)
 	us_kvm_patience_close(&v.patience);
 	kill(v.tid, SIGKILL);
 	waitpid(v.tid, NULL, 0);
+}
+
+/* Also when uniscope has detached by then, and does something else. */
+static void a_stop_after_the_end_is_ended(void **state)
+{
+	(void)state;
+	struct us_kvm_vcpu v = {
+		.run = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		.thread = { .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1 },
+	};
+	int end;
+	char path[64], status[4096];
+	pid_t pid = v.tid = start_deaf(&end);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	us_kvm_patience_open(&v.patience);
+	assert_int_equal(us_kvm_vcpu_stop(&v), -EINTR);
+	us_kvm_vcpu_close(&v);
+	assert_true(us_read_file(AT_FDCWD, path, status, sizeof(status)) > 0);
+	assert_null(strstr(status, "TracerPid:\t0\n"));
+	close(end); /* it stops now */
+	for (int i = 0; i < 3000; i++, usleep(10000))
+		if (us_read_file(AT_FDCWD, path, status, sizeof(status)) > 0 &&
+		    strstr(status, "TracerPid:\t0\n"))
+			break;
+	assert_non_null(strstr(status, "TracerPid:\t0\n"));
+	assert_null(strstr(status, "State:\tt"));
+	assert_null(strstr(status, "State:\tT"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /* A mini VMM and the vCPU of it that we look at. */
@@ -749,6 +780,7 @@ int main(void)
 		cmocka_unit_test(an_unstarted_vcpu_is_asked_again_when_it_has_run),
 		cmocka_unit_test(registers_of_a_nested_guest_are_not_taken),
 		cmocka_unit_test(a_thread_that_does_not_stop_is_left),
+		cmocka_unit_test(a_stop_after_the_end_is_ended),
 		cmocka_unit_test(a_spinning_guest_is_seen_spinning),
 		cmocka_unit_test(exits_for_the_vmm_are_told_apart),
 		cmocka_unit_test(a_halted_guest_is_left_alone),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kvm/match.c: which thread of a VMM runs which vCPU; see kvm/match.h. */
 #include "backend/kvm/match.h"
+#include "backend/kvm/late_stop.h"
 #include "backend/kvm/thread.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -19,7 +20,7 @@
 #define ROUND_US     5000
 #define STOP_WAIT_NS (200 * US_NS_PER_MS)
 #define LATE_WAIT_NS (2 * US_NS_PER_SEC)  /* ... more, after all were asked */
-#define LAST_WAIT_NS (10 * US_NS_PER_SEC) /* ... before nobody will resume it */
+#define LAST_WAIT_NS (10 * US_NS_PER_SEC) /* ... before uniscope detaches */
 #define POLL_US	     20
 
 static ssize_t read_thread_file(pid_t pid, pid_t tid, const char *name, char *text,
@@ -194,7 +195,7 @@ int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_e
 void us_kvm_match_close(struct us_kvm_match *m, struct us_guest *g)
 {
 	settle_within(m, g, LAST_WAIT_NS);
-	/* Our exit releases a thread that never stops. */
 	for (; m->n_asked; m->n_asked--)
-		us_job_let_go();
+		if (!us_late_stop_expect(m->asked[m->n_asked - 1]))
+			us_job_let_go(); /* our exit releases it */
 }

@@ -34,8 +34,8 @@ void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g);
  * some have not stopped yet, call it again. */
 bool us_kvm_match_settle(struct us_kvm_match *m, struct us_guest *g);
 
-/* Wait, up to ten seconds, for the threads that have not stopped yet: after that they
- * are resumed only when this thread of uniscope ends. */
+/* Wait, up to ten seconds, for the threads that have not stopped yet: after that
+ * late_stop.h has them. */
 void us_kvm_match_close(struct us_kvm_match *m, struct us_guest *g);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kvm/vcpu.c: see kvm/vcpu.h. */
 #include "backend/kvm/vcpu.h"
+#include "backend/kvm/late_stop.h"
 #include "backend/kvm/regs.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -148,7 +149,8 @@ void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 {
 	us_kvm_vcpu_release(v);
 	settle_within(v, REAP_NS);
-	set_free(v); /* our exit releases a thread that never stops */
+	if (v->hold != US_KVM_ASKED || !us_late_stop_expect(v->tid))
+		set_free(v); /* our exit releases a thread that never stops */
 	if (v->run && v->old)
 		give_page_back(v);
 	if (v->run) {
