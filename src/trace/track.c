@@ -77,6 +77,24 @@ void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t
 		call_slowly(t, s, sp);
 }
 
+/* After a load of the stack pointer, a return to a place that no call came from: a
+ * thread begins on memory that was another's.  Or the frame on top goes on, at an
+ * address that it has pushed, in the known part of the stack: a handler of exceptions,
+ * or where a thread continues.  What is executed next tells. */
+static void return_to_pushed(struct us_tracker *t, bool known, uint64_t sp,
+			     unsigned word)
+{
+	if (known && top(t) && sp >= t->stack->low && sp <= t->stack->high) {
+		expect(t, US_NEXT_SWITCHED, NULL);
+		t->sp = sp + word;
+		go_on(t);
+		return;
+	}
+	if (known) /* this memory was another thread's */
+		us_track_take_stack(t, sp + word);
+	us_track_begin_stack(t, sp + word);
+}
+
 static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 {
 	bool unsure = t->unsure, known = true;
@@ -101,9 +119,7 @@ static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 	}
 	t->vcpu->unmatched++;
 	if (unsure) {
-		if (known) /* this memory was another thread's */
-			us_track_take_stack(t, sp + word);
-		us_track_begin_stack(t, sp + word);
+		return_to_pushed(t, known, sp, word);
 		return;
 	}
 	/* A return that is used as a jump. */

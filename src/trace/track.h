@@ -14,7 +14,9 @@
  *   preceding instruction was executed right before, an interrupt or a fault entered
  *   it.
  * - After the stack pointer was loaded with another value, the address of the next call
- *   or return tells which stack it is on.
+ *   or return tells which stack it is on.  If that is a return to a place that no call
+ *   came from, it begins a thread where it leads to a function's first instruction.
+ *   Else the frame on top goes on, with a handler of exceptions for example.
  * - A call comes from an instruction of a known function.  If that is not the function
  *   on top, a jump was missed, and the address shows the true frame.
  *
@@ -221,7 +223,8 @@ struct us_track_doubt {
 	struct us_track_frame saved;		/* as in an interrupt's frame */
 	uint64_t sp;				/* where the stack ended, or above */
 	uint64_t switches; /* us_counts_vcpu.switches at that time */
-	uint32_t n;	   /* frames of the stack, including its own */
+	uint16_t stack;	   /* number of the stack that has its frame */
+	uint32_t n;	   /* frames of that stack, including its own */
 	uint32_t n_node;   /* nodes in the tree at that time */
 	uint32_t parent;   /* parent of its node */
 };
@@ -249,11 +252,12 @@ enum us_track_next {
 	US_NEXT_JUMP,  /* a jump to `function`, or to any (NULL) */
 	US_NEXT_TRAP,  /* int, syscall: like a call, but ends with an iret */
 	US_NEXT_ROOT,  /* the first function of a stack */
-	/* For a return, with link registers: */
-	/* A jump, if a function is entered; else the frame on top has ended. */
-	US_NEXT_LEAVE,
-	/* The first function of a stack, if one is entered; else what is on it. */
+	/* For a return: the first function of a stack, if one is entered; else what is
+	 * on it. */
 	US_NEXT_SWITCHED,
+	/* For a return, with link registers: a jump, if a function is entered; else the
+	 * frame on top has ended. */
+	US_NEXT_LEAVE,
 };
 
 struct us_tracker {

@@ -18,6 +18,14 @@ static bool is_to_any(const struct us_tracker *t)
 	}
 }
 
+/* Is it the first function of a stack, if it is one's?  Then where that begins is
+ * known. */
+static bool begins_stack(const struct us_tracker *t)
+{
+	return (t->next == US_NEXT_ROOT && t->sp != US_TRACK_ANYWHERE) ||
+	       (t->next == US_NEXT_SWITCHED && !t->link);
+}
+
 enum us_track_how us_track_how_entered(const struct us_tracker *t,
 				       struct us_track_function *f)
 {
@@ -30,8 +38,7 @@ enum us_track_how us_track_how_entered(const struct us_tracker *t,
 	e.framed = x && (x->kind == US_TRACK_INTERRUPT || x->doubted);
 	if (x && x->kind == US_TRACK_CALL && !x->doubted && !t->unsure)
 		e.sp = x->sp;
-	else if (t->next == US_NEXT_CALL ||
-		 (t->next == US_NEXT_ROOT && t->sp != US_TRACK_ANYWHERE))
+	else if (t->next == US_NEXT_CALL || begins_stack(t))
 		e.sp = t->sp;
 	enum us_track_how how = t->how(t, &e);
 	f->doubts += how == US_HOW_SAID && !f->by_interrupt;
@@ -47,8 +54,7 @@ static bool may_be_interrupt(const struct us_tracker *t,
 	if ((t->next == US_NEXT_JUMP && !t->function) ||
 	    (t->next == US_NEXT_LEAVE && !f->within))
 		return x && x->function != f && x->kind != US_TRACK_INTERRUPT;
-	return t->next == US_NEXT_CALL ||
-	       (t->next == US_NEXT_ROOT && t->sp != US_TRACK_ANYWHERE);
+	return t->next == US_NEXT_CALL || begins_stack(t);
 }
 
 struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
@@ -63,14 +69,13 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 	d->function = f;
 	d->jumped = jump ? x->function : NULL;
 	d->sp = jump ? x->sp : t->sp;
-	d->n = us_track_n(t->stack) + !jump;
+	d->n = (t->next == US_NEXT_SWITCHED ? 0 : us_track_n(t->stack)) + !jump;
 	d->n_node = t->vcpu->n_node;
 	d->parent = 0;
 	if (jump)
 		d->parent = t->tree.node[x->node].parent;
 	else if (x && t->next == US_NEXT_CALL)
 		d->parent = x->node;
-	d->switches = t->vcpu->switches;
 	d->saved.under = t->stack->number;
 	d->saved.foreign = jump && x->foreign;
 	us_track_save_next(t, &d->saved, t->vcpu->node, true);
@@ -80,9 +85,11 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 void us_track_doubt_keep(struct us_tracker *t, struct us_track_doubt *d)
 {
 	struct us_track_frame *x = top(t);
-	if (us_track_n(t->stack) != d->n || t->stack->number != d->saved.under)
+	if (us_track_n(t->stack) != d->n)
 		return; /* there was no room */
 	x->doubted = true;
+	d->stack = t->stack->number;
+	d->switches = t->vcpu->switches;
 	t->n_doubt = (uint8_t)((t->n_doubt + 1) % US_TRACK_DOUBTS);
 }
 
@@ -92,7 +99,7 @@ static const struct us_track_doubt *doubt_of_top(const struct us_tracker *t)
 	for (unsigned i = 1; i <= US_TRACK_DOUBTS; i++) {
 		unsigned at = (t->n_doubt + US_TRACK_DOUBTS - i) % US_TRACK_DOUBTS;
 		const struct us_track_doubt *d = &t->doubt[at];
-		if (d->function && d->saved.under == t->stack->number &&
+		if (d->function && d->stack == t->stack->number &&
 		    d->n == us_track_n(t->stack))
 			return d;
 	}
@@ -132,6 +139,10 @@ static void take_back(struct us_tracker *t, const struct us_track_doubt *d,
 		us_track_move_on(t, x, d->jumped, false);
 	} else {
 		us_track_drop_to(t, d->n - 1);
+	}
+	if (d->stack != d->saved.under) {
+		us_track_end_stack(t, t->stack);
+		us_track_resume_stack(t, d->saved.under);
 	}
 	us_track_restore_next(t, &d->saved);
 	t->resumed_at = *t->insns;

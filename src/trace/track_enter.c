@@ -111,14 +111,17 @@ static void jump_to(struct us_tracker *t, struct us_track_function *f)
 	}
 }
 
-/* With link registers: a return led to the first function of a thread, on a stack that
- * is not known yet. */
+/* A return led to the first function of a thread.  With link registers, its stack is
+ * not known yet. */
 static void begin_thread(struct us_tracker *t, const struct us_track_function *f)
 {
-	us_track_leave_stack(t);
+	if (t->link)
+		us_track_leave_stack(t);
+	else
+		us_track_replace_stack(t, t->sp);
 	t->vcpu->switches++;
 	t->next = US_NEXT_NOTHING;
-	if (us_track_push_base(t, f, US_TRACK_ANYWHERE))
+	if (us_track_push_base(t, f, t->link ? US_TRACK_ANYWHERE : t->sp))
 		enter_node(t, US_EVENT_ENTER);
 }
 
@@ -297,9 +300,7 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 	us_track_drop_to(t, (uint32_t)(f - t->stack->frame));
 	us_track_restore_next(t, f);
 	t->resumed_at = now;
-	t->stack = &t->stacks->v[f->under];
-	t->stack->owner = t->number;
-	us_track_move_here(t, t->stack, 0);
+	us_track_resume_stack(t, f->under);
 	us_track_resume(t, f);
 }
 

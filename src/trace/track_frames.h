@@ -199,6 +199,10 @@ void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s);
  * on. */
 void us_track_leave_stack(struct us_tracker *t);
 void us_track_take_stack(struct us_tracker *t, uint64_t sp);
+/* At sp, on this stack's memory, another one begins. */
+void us_track_replace_stack(struct us_tracker *t, uint64_t sp);
+/* The vCPU continues on the stack with this number. */
+void us_track_resume_stack(struct us_tracker *t, uint16_t number);
 /* A thread begins: the function entered now has a stack of its own. */
 void us_track_begin_stack(struct us_tracker *t, uint64_t sp);
 

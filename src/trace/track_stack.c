@@ -2,6 +2,8 @@
 /* track_stack.c: which stack a vCPU is on; see track.h. */
 #include "trace/track_frames.h"
 
+#include <string.h>
+
 void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
 {
 	struct us_track_stack *to = t->stack;
@@ -97,6 +99,24 @@ void us_track_take_stack(struct us_tracker *t, uint64_t sp)
 	t->stack = us_track_stacks_take(t->stacks, sp, t->number);
 	us_track_stack_learn(t->stack, sp, &m);
 	t->vcpu->switches++;
+}
+
+void us_track_replace_stack(struct us_tracker *t, uint64_t sp)
+{
+	const struct us_track_stack *was = t->stack;
+	struct us_track_stack *s = us_track_stacks_take(t->stacks, sp, t->number);
+	if (s != was) {
+		s->root = was->root;
+		memcpy(s->page, was->page, sizeof(s->page));
+	}
+	t->stack = s;
+}
+
+void us_track_resume_stack(struct us_tracker *t, uint16_t number)
+{
+	t->stack = &t->stacks->v[number];
+	t->stack->owner = t->number;
+	us_track_move_here(t, t->stack, 0);
 }
 
 /* A thread begins: what is entered next has a stack of its own. */

@@ -71,7 +71,9 @@ def is_counted(args, qemu, *options, smp=1):
         report = c.report()
         compare(truth, report, qemu.machine)
         calls = parents(report)
-        for what, by in (("ping", {"ping_thread"}), ("pong", {"pong_thread"}),
+        thrown = (("tries", {"work"}), ("throws", {"tries"}), ("raises", {"throws"}))
+        for what, by in (*(thrown if "tries" in truth else ()),
+                         ("ping", {"ping_thread"}), ("pong", {"pong_thread"}),
                          ("work", {"ping_thread"}), ("tick", {"common_entry"}),
                          ("by_1", {"work"}), ("ping_thread", {"thread_entry"}),
                          ("common_entry", {"[interrupts]"})):

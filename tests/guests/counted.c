@@ -2,8 +2,9 @@
 /*
  * counted.c: a guest that counts each call of its functions itself, to be compared with
  * what is counted from outside: recursion, calls by pointer, tail calls, threads that
- * change places, jumps out of a call, tables of jumps, while a timer interrupts it 1000
- * times a second.  All vCPUs do it at once, and count together.
+ * change places, jumps out of a call, tables of jumps, on x86-64 exceptions as OCaml
+ * has them, while a timer interrupts it 1000 times a second.  All vCPUs do it at once,
+ * and count together.
  *
  * Prints "COUNTS {...}" when all have done, and stands still.  In hot there are as
  * many instructions a call as tests/conformance/tcg.py says, in top_loop so many a
@@ -34,7 +35,12 @@
 #else
 #define TRAPS(X)
 #endif
-#define COUNTED(X) CALLED(X) THREADS(X) JUMPED(X) OTHERS(X) TRAPS(X)
+#ifdef __x86_64__
+#define THROWN(X) X(tries) X(throws) X(raises)
+#else
+#define THROWN(X)
+#endif
+#define COUNTED(X) CALLED(X) THREADS(X) JUMPED(X) THROWN(X) OTHERS(X) TRAPS(X)
 
 #define DEFINE(name) u64 counts_##name;
 COUNTED(DEFINE)
@@ -89,6 +95,14 @@ HIDDEN void trap(void)
 }
 #endif
 
+#ifdef __x86_64__
+void tries(void);
+#else
+HIDDEN void tries(void)
+{
+}
+#endif
+
 VISIBLE void by_1(void)
 {
 	COUNT(by_1);
@@ -138,6 +152,7 @@ VISIBLE void work(struct vcpu *v, u32 round)
 		tail1();
 		fall1();
 		push_ret();
+		tries();
 		where();
 		moves_stack();
 		trap();

@@ -128,6 +128,25 @@ counted go_to_place
 	jmp	*56(%rdi)
 done go_to_place
 
+	/* OCaml's exceptions: a handler's address is pushed, and to raise one is to load the
+	 * stack pointer with where it is, and to return. */
+counted tries
+	leaq	1f(%rip), %rax
+	pushq	%rax
+	movq	%rsp, %rdi
+	call	throws
+1:	call	hot
+	ret
+done tries
+counted throws
+	call	raises
+	ud2
+done throws
+counted raises
+	movq	%rdi, %rsp
+	ret
+done raises
+
 	/* The timer's interrupt: goes on in what all interrupts have in common. */
 #ifdef TABLE
 counted trap
