@@ -30,7 +30,8 @@ static enum us_code_save saved_from_start(struct us_x86_flow *f,
 					  int32_t *ret_off)
 {
 	struct us_x86_state st;
-	if (!at->start || us_x86_from_start(f, at, &st) != US_REACH_FLOW || st.copied)
+	/* In a case of a switch, the register is as at the jump that leads there. */
+	if (!at->start || us_x86_from_start(f, at, &st) < US_REACH_TABLE || st.copied)
 		return US_SAVE_LOST;
 	*ret_off = st.want_saved.off;
 	return st.reg[f->want].sym == US_SYM_WANT ? US_SAVE_NONE

@@ -88,11 +88,11 @@ struct place {
 static void at_each_instruction(void **state)
 {
 	static const struct place places[] = {
-		{ 0, 0, false },	{ 4, -64, false },   { 5, -72, false },
-		{ 7, -80, false },	{ 8, -88, false },   { 11, -88, false },
-		{ 15, -96, false },	{ 17, -96, true },   { 0x16, -96, true },
-		{ 0x19, -88, true },	{ 0x1a, -80, true }, { 0x1c, -72, true },
-		{ 0x1d, -64, false },	{ 0x22, 0, false },
+		{ 0, 0, false },      { 4, -64, false },   { 5, -72, false },
+		{ 7, -80, false },    { 8, -88, false },   { 11, -88, false },
+		{ 15, -96, false },   { 17, -96, true },   { 0x16, -96, true },
+		{ 0x19, -88, true },  { 0x1a, -80, true }, { 0x1c, -72, true },
+		{ 0x1d, -64, false }, { 0x22, 0, false },
 	};
 	(void)state;
 	ENTRY_IS(SAME_STACK);
@@ -118,6 +118,27 @@ static void from_what_the_entry_calls(void **state)
 	expect(2, BEHIND, MAIN + 5);
 }
 
+/* The entry's frame is known by rbx, also behind the jump of a switch. */
+static void from_a_switch(void **state)
+{
+	(void)state;
+	ENTRY_IS(SAME_STACK);
+	same_stack(BEHIND);
+	/* jmp *0(, rdi, 8); nop; ret */
+	memcpy(ram + HANDLER, "\xff\x24\xfd\x00\x00\x00\x00\x90\xc3", 9);
+	unwind(HANDLER + 7, APP_SP - 104);
+	assert_int_equal(out.pc[1], ENTRY + 0x16);
+	expect(2, BEHIND, MAIN + 5);
+	/* push rbx; xor ebx, ebx; jmp *0(, rdi, 8); pop rbx; ret */
+	memcpy(ram + HANDLER, "\x53\x31\xdb\xff\x24\xfd\x00\x00\x00\x00\x5b\xc3", 12);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(APP_SP - 112, APP_SP - 88);
+	regs.gpr[US_X86_RBX] = 0;
+	unwind(HANDLER + 10, APP_SP - 112);
+	assert_int_equal(out.pc[1], ENTRY + 0x16);
+	expect(2, BEHIND, MAIN + 5);
+}
+
 /* The word that seems to be the entry's return address is that of the function that has
  * made the system call; which a CALL by pointer does not rule out. */
 static void a_leaf_that_was_called_by_pointer(void **state)
@@ -138,8 +159,8 @@ static void a_leaf_that_was_called_by_pointer(void **state)
 static void on_a_stack_of_its_own(void **state)
 {
 	static const struct place places[] = {
-		{ 0, 0, false },	 { 3, 0, false },	  { 0x25, -24, true },
-		{ 0x27, -16, true },	 { 0x28, -8, false },
+		{ 0, 0, false },     { 3, 0, false },	  { 0x25, -24, true },
+		{ 0x27, -16, true }, { 0x28, -8, false },
 	};
 	(void)state;
 	ENTRY_IS(OTHER_STACK);
@@ -264,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(at_each_instruction),
 		TEST(from_what_the_entry_calls),
+		TEST(from_a_switch),
 		TEST(a_leaf_that_was_called_by_pointer),
 		TEST(on_a_stack_of_its_own),
 		TEST(what_is_not_behind_a_syscall),
