@@ -25,7 +25,7 @@
 enum us_watch_event {
 	US_WATCH_INSN,	/* the instruction at this address */
 	US_WATCH_START, /* any instruction: the first of all */
-	US_WATCH_IDLE,	/* a vCPU has nothing to do */
+	US_WATCH_IDLE,	/* a vCPU has nothing to do, or halts */
 	US_N_WATCH_EVENT,
 };
 

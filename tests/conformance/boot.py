@@ -319,6 +319,15 @@ class Boot(Profiles, FirstFunctions):
         check("never becomes idle" in done.stderr, done.stderr)
         check("ELF@BIAS" not in done.stderr, done.stderr)
 
+    def idle_in_one_thread(self):
+        """One thread for all vCPUs: QEMU reports no idle one then."""
+        for options in (("-icount", "shift=auto"), ("-accel", "tcg,thread=single"),
+                        ("-accel", "tcg,thread=single", "-smp", "2")):
+            at, told = self.moments("--until", "first-idle", "--until", "kmain", "-t", "30",
+                                    elf=self.elf("idle.elf"), vm=options)
+            check(at["kmain"]["runs_ns"] < at["first idle"]["runs_ns"], f"{told}")
+            check(at["first idle"]["by"] == "plugin", f"{told}")
+
     def resets_itself(self):
         """As often as the guest says that it does; SeaBIOS resets the machine once more each
         time, to begin with clean memory.  The guest asks in three ways, one after the other
@@ -428,6 +437,7 @@ class Boot(Profiles, FirstFunctions):
         more("a point of another processor that is never reached",
              self.never_reached_elsewhere)
         point("a guest that is never idle", self.never_idle)
+        point("a guest that is idle, by one thread", self.idle_in_one_thread)
         point("a guest that resets itself", self.resets_itself)
         point("a VMM that goes to the background", self.goes_away)
         point("QEMU ends with uniscope, however that ends", self.killed)

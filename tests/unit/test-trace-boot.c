@@ -89,7 +89,7 @@ static const uint8_t loader[US_WATCH_CODE] = { 0x57, 0x56, 0x53, 0x55, 0x50, 0x5
 					       0x52, 0xfc, 0x8e, 0xd8, 0x8e, 0xc0,
 					       0x39, 0xca, 0x77, 0x12 };
 
-static struct us_boot_file *start(bool exact)
+static struct us_boot_file *start_with(bool exact, unsigned n_watch)
 {
 	char path[] = "/tmp/uniscope-boot-XXXXXX";
 	int fd = mkstemp(path);
@@ -102,12 +102,15 @@ static struct us_boot_file *start(bool exact)
 				      MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(f, MAP_FAILED);
 	f->follow = US_WATCH_AT_ONCE;
-	f->n_watch = 1;
+	f->n_watch = n_watch;
 	f->watch[0] = (struct us_boot_watch){ .address = ENTRY,
 					      .event = US_WATCH_INSN,
 					      .after = US_WATCH_AT_ONCE,
 					      .exact = exact,
 					      .unequal = US_WATCH_CODE / 2 };
+	f->watch[1] = (struct us_boot_watch){ .event = US_WATCH_IDLE,
+					      .point = 1,
+					      .after = f->watch[0].point };
 	memcpy(f->watch[0].code, kernel, sizeof(kernel));
 	memcpy(f->magic, US_BOOT_MAGIC, sizeof(f->magic));
 	assert_int_equal(us_boot_start(1, &info, path, false), 0);
@@ -116,17 +119,27 @@ static struct us_boot_file *start(bool exact)
 	return f;
 }
 
-/* Is the point seen in a block of n instructions of this code? */
-static bool is_seen(struct us_boot_file *f, uint64_t pc, const uint8_t *code, size_t n)
+static struct us_boot_file *start(bool exact)
+{
+	return start_with(exact, 1);
+}
+
+static void execute(uint64_t pc, const uint8_t *code, size_t n)
 {
 	block.pc = pc;
 	block.code = code;
 	block.n = n;
 	block.called = NULL;
-	f->watch[0].wall_ns = 0;
 	us_boot_translate(NULL);
 	if (block.called)
 		block.called(0, block.data);
+}
+
+/* Is the point seen in a block of n instructions of this code? */
+static bool is_seen(struct us_boot_file *f, uint64_t pc, const uint8_t *code, size_t n)
+{
+	f->watch[0].wall_ns = 0;
+	execute(pc, code, n);
 	return f->watch[0].wall_ns;
 }
 
@@ -192,6 +205,31 @@ static void what_is_not_counted_is_not_known(void **state)
 	munmap(f, sizeof(*f));
 }
 
+/* QEMU calls nobody if one thread runs all vCPUs. */
+static void a_halt_is_idle(void **state)
+{
+	static const uint8_t halts[] = { 0x31, 0xc0, 0x66, 0xf4, 0x31, 0xd2 };
+	(void)state;
+	struct us_boot_file *f = start_with(true, 2);
+	execute(0xf0000, halts, 2); /* the firmware's */
+	assert_false(f->watch[1].wall_ns);
+	void (*in_firmware)(unsigned, void *) = block.called;
+	assert_non_null(in_firmware);
+	execute(ENTRY, kernel, 8);
+	execute(ENTRY + 0x20, halts, 1);
+	assert_false(f->watch[1].wall_ns);
+	execute(ENTRY + 0x20, halts, 2);
+	assert_in_range(f->watch[1].wall_ns, f->watch[0].wall_ns, UINT64_MAX);
+	/* Known code is not translated again. */
+	f->watch[1].wall_ns = 0;
+	in_firmware(0, NULL);
+	assert_true(f->watch[1].wall_ns);
+	/* It is enough to know the first time. */
+	execute(ENTRY + 0x40, halts, 2);
+	assert_null(block.called);
+	munmap(f, sizeof(*f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +237,7 @@ int main(void)
 		cmocka_unit_test(some_of_the_code_is_enough),
 		cmocka_unit_test(without_code_the_address_is_enough),
 		cmocka_unit_test(what_is_not_counted_is_not_known),
+		cmocka_unit_test(a_halt_is_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,26 +157,33 @@ static bool has_entry(struct qemu_plugin_tb *tb, size_t n)
 	return false;
 }
 
-/* A block ends with the instruction that leaves it. */
-static void follow_block(struct qemu_plugin_tb *tb, size_t n)
+/* A block ends with the instruction that leaves it, or that halts the vCPU. */
+static struct qemu_plugin_insn *decode_last(struct qemu_plugin_tb *tb, size_t n,
+					    struct us_flow_insn *ret)
 {
 	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
-	uint64_t pc = qemu_plugin_insn_vaddr(last);
 	size_t size = qemu_plugin_insn_size(last);
 	uint8_t copy[US_MAX_INSN];
+	const uint8_t *code = arch && size <= sizeof(copy) ? code_of(last, copy, size)
+							   : NULL;
+	if (!code)
+		return NULL;
+	arch->flow(code, size, qemu_plugin_insn_vaddr(last), ret);
+	return last;
+}
+
+static void follow_block(struct qemu_plugin_tb *tb, size_t n)
+{
 	struct us_flow_insn f;
-	if (!arch || file->follow == US_WATCH_AT_ONCE || size > sizeof(copy) ||
+	if (!arch || file->follow == US_WATCH_AT_ONCE ||
 	    !(led.on || has_entry(tb, n)) || led.n_block == US_MAX_FOLLOWED)
 		return;
 	led.n_block++;
 	uint64_t start = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
 					     (void *)(uintptr_t)start);
-	const uint8_t *code = code_of(last, copy, size);
-	if (!code)
-		return;
-	arch->flow(code, size, pc, &f);
-	if (f.flow == US_FLOW_CALL || f.flow == US_FLOW_JUMP)
+	struct qemu_plugin_insn *last = decode_last(tb, n, &f);
+	if (last && (f.flow == US_FLOW_CALL || f.flow == US_FLOW_JUMP))
 		qemu_plugin_register_vcpu_insn_exec_cb(
 			last, f.flow == US_FLOW_CALL ? on_call : on_jump,
 			QEMU_PLUGIN_CB_NO_REGS, NULL);
@@ -220,6 +227,32 @@ static void on_idle(qemu_plugin_id_t id, unsigned i)
 {
 	(void)id;
 	us_boot_on_idle(i);
+}
+
+static void on_halt(unsigned i, void *data)
+{
+	(void)data;
+	us_boot_on_idle(i);
+}
+
+static bool awaits_idle(void)
+{
+	for (unsigned k = 0; k < n_watch; k++)
+		if (file->watch[k].event == US_WATCH_IDLE && !is_seen(&file->watch[k]))
+			return true;
+	return false;
+}
+
+/* If one thread runs all vCPUs (-icount, thread=single), QEMU does not report an idle
+ * one, and what it executes has to tell.  Firmware halts, too, and its code may be the
+ * kernel's later, so this does not ask whether it is time. */
+static void watch_halt(struct qemu_plugin_tb *tb, size_t n)
+{
+	struct us_flow_insn f;
+	struct qemu_plugin_insn *last = awaits_idle() ? decode_last(tb, n, &f) : NULL;
+	if (last && f.halts)
+		qemu_plugin_register_vcpu_insn_exec_cb(last, on_halt,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
 void us_boot_on_vcpu(unsigned i)
@@ -348,6 +381,7 @@ void us_boot_translate(struct qemu_plugin_tb *tb)
 	bool watched = is_watched(first, last);
 	for (size_t i = 0; watched && i < n; i++)
 		watch_insn(tb, i, n);
+	watch_halt(tb, n);
 	follow_block(tb, n);
 }
 
