@@ -32,6 +32,7 @@ struct us_boot_run {
 	/* How often the guest reached its first instruction: more than once if the
 	 * machine is reset; 0: not known. */
 	uint64_t n_start;
+	bool uncounted;	   /* the plugin cannot count instructions here */
 	uint64_t n_sample; /* taken by the sampler */
 	struct us_boot_exits exits;
 	/* The last output of the guest, and of the VMM; hostile. */

@@ -122,6 +122,7 @@ void us_booting_watch_read(struct us_booting *b)
 		return;
 	uint64_t made = __atomic_load_n(&f->made_ns, __ATOMIC_ACQUIRE);
 	b->run->n_start = __atomic_load_n(&f->n_start, __ATOMIC_RELAXED);
+	b->run->uncounted = __atomic_load_n(&f->uncounted, __ATOMIC_RELAXED);
 	if (made)
 		us_booting_pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU),
 				&(struct us_boot_moment){ .wall_ns = made,

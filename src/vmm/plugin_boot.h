@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	  "USBOOT06" /* 8 bytes, no NUL */
+#define US_BOOT_MAGIC	  "USBOOT07" /* 8 bytes, no NUL */
 #define US_MAX_WATCH	  64U
 #define US_WATCH_AT_ONCE  UINT32_MAX
 #define US_MAX_BOOT_POINT 24U
@@ -74,6 +74,8 @@ struct us_boot_file {
 	/* How often vCPU 0 reached the guest's first instruction: a machine that is
 	 * reset begins there again. */
 	uint64_t n_start;
+	uint32_t uncounted; /* not 0: insns of all watches will not be known */
+	uint32_t reserved;
 	struct us_boot_watch watch[US_MAX_WATCH];
 	/* Used if calls are counted, too (plugin_phases.h): */
 	uint32_t point; /* the last point that was passed; uniscope writes it as well */

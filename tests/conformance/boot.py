@@ -95,6 +95,16 @@ class Boot(Profiles, FirstFunctions):
         text = self.boot("-n", "2", "--until", "kmain").stdout
         check("the observer:" in text and "kmain" in text, text)
 
+    def uncounted(self):
+        """Where instructions are not counted, the reason is said, and elsewhere nothing."""
+        for options, several in ((), False), (("-smp", "2"), True):
+            at, told = self.moments("--until", "kmain", vm=options)
+            why, counted = told["unseen_instructions"], "instructions" in at["kmain"]
+            note(f"{' '.join(options)}: {why}")
+            check(counted == (why is None) and (counted or several), f"{told}")
+            text = self.boot("--no-cost", "--until", "kmain", vm=options).stdout
+            check(("instructions are not counted: QEMU before 9.0" in text) == (not counted), text)
+
     def by_log(self):
         """All that has an address, as the plugin has it; and on x86 the first instruction."""
         options = ("-n", "2", "--until", "kmain", "--until", "main_loop")
@@ -406,6 +416,7 @@ class Boot(Profiles, FirstFunctions):
               self.serial_beside_others)
         point("the same instruction each time, and in a trace", self.same_by_clock)
         point("what watching costs is told", self.cost)
+        point("why instructions are not counted", self.uncounted)
         point("a first function is found by itself", self.usual_names)
         more("other names of first functions", self.other_names)
         point("what an entry calls is found", self.entry_calls)

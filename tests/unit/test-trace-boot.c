@@ -89,6 +89,8 @@ static const uint8_t loader[US_WATCH_CODE] = { 0x57, 0x56, 0x53, 0x55, 0x50, 0x5
 					       0x52, 0xfc, 0x8e, 0xd8, 0x8e, 0xc0,
 					       0x39, 0xca, 0x77, 0x12 };
 
+static int n_vcpu = 1;
+
 static struct us_boot_file *start_with(bool exact, unsigned n_watch)
 {
 	char path[] = "/tmp/uniscope-boot-XXXXXX";
@@ -96,7 +98,7 @@ static struct us_boot_file *start_with(bool exact, unsigned n_watch)
 	const qemu_info_t info = { .target_name = "x86_64",
 				   .version = { .min = 0, .cur = 4 },
 				   .system_emulation = true,
-				   .system = { .smp_vcpus = 1, .max_vcpus = 1 } };
+				   .system = { .smp_vcpus = 1, .max_vcpus = n_vcpu } };
 	assert_true(fd >= 0 && ftruncate(fd, sizeof(struct us_boot_file)) == 0);
 	struct us_boot_file *f = mmap(NULL, sizeof(*f), PROT_READ | PROT_WRITE,
 				      MAP_SHARED, fd, 0);
@@ -202,6 +204,12 @@ static void what_is_not_counted_is_not_known(void **state)
 	struct us_boot_file *f = start(true);
 	assert_true(is_seen(f, ENTRY, kernel, 8));
 	assert_int_equal(f->watch[0].insns, 0);
+	assert_int_equal(f->uncounted, 0);
+	munmap(f, sizeof(*f));
+	n_vcpu = 2;
+	f = start(true);
+	n_vcpu = 1;
+	assert_true(f->uncounted);
 	munmap(f, sizeof(*f));
 }
 

@@ -158,6 +158,15 @@ static void print_unseen(const struct us_boot_report *r)
 			print_hidden(r, i, told);
 }
 
+/* NULL: they are, or no run says. */
+static const char *why_uncounted(const struct us_boot_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->run[i].uncounted)
+			return "QEMU before 9.0 counts those of a single vCPU only";
+	return NULL;
+}
+
 static void print_cost(const struct us_boot_report *r)
 {
 	const struct us_estimate *c = &r->cost;
@@ -190,6 +199,8 @@ void us_boot_print(const struct us_boot_report *r)
 		puts(text);
 	}
 	print_unseen(r);
+	if (why_uncounted(r))
+		printf("instructions are not counted: %s\n", why_uncounted(r));
 	print_cost(r);
 	if (r->n > 1 && r->n < 6)
 		puts("fewer than 6 runs give no 95 % interval: each range covers all "
@@ -240,6 +251,7 @@ void us_boot_print_json(const struct us_boot_report *r)
 	us_json_str(&j, "unseen", r->unseen[0] ? r->unseen : NULL);
 	us_json_str(&j, "unseen_kvm", r->unseen_kvm[0] ? r->unseen_kvm : NULL);
 	us_json_str(&j, "unseen_functions", r->unseen_code[0] ? r->unseen_code : NULL);
+	us_json_str(&j, "unseen_instructions", why_uncounted(r));
 	us_json_str(&j, "device", r->n_device ? r->device : NULL);
 	us_json_str(&j, "first_function", r->first[0] ? r->first : NULL);
 	us_json_array(&j, "points");

@@ -273,13 +273,19 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned i)
 
 /* ---- Where QEMU should call us ---- */
 
+/* QEMU before 9.0 has no counter for each vCPU, and a common one would miss some. */
+static bool can_count(void)
+{
+	return score || n_vcpu == 1;
+}
+
 static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
 {
 	if (score)
 		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
 			tb, QEMU_PLUGIN_INLINE_ADD_U64, (qemu_plugin_u64){ score, 0 },
 			n);
-	else if (n_vcpu == 1)
+	else if (can_count())
 		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64,
 							 &insns, n);
 }
@@ -446,6 +452,7 @@ int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path
 		return r;
 	if (qemu_plugin_scoreboard_new)
 		score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	file->uncounted = !can_count();
 	if (devices)
 		us_devices_start(file, info->target_name);
 	with_devices = devices;
