@@ -338,6 +338,15 @@ class Boot(Profiles, FirstFunctions):
             check(at["kmain"]["runs_ns"] < at["first idle"]["runs_ns"], f"{told}")
             check(at["first idle"]["by"] == "plugin", f"{told}")
 
+    def idle_in_one_thread_elsewhere(self):
+        """A block may go on behind the instruction that halts."""
+        for processor, cpu in ("aarch64", ("-cpu", "max")), ("riscv64", ()):
+            at, told = self.moments("--until", "first-idle", "-t", "30",
+                                    elf=self.elf(f"idle-{processor}.elf", "tests/guests/ports"),
+                                    program=self.emulator(f"qemu-system-{processor}"),
+                                    pc=(*VIRT, *cpu, "-accel", "tcg,thread=single"))
+            check(at["first idle"]["by"] == "plugin", f"{told}")
+
     def resets_itself(self):
         """As often as the guest says that it does; SeaBIOS resets the machine once more each
         time, to begin with clean memory.  The guest asks in three ways, one after the other
@@ -449,6 +458,7 @@ class Boot(Profiles, FirstFunctions):
              self.never_reached_elsewhere)
         point("a guest that is never idle", self.never_idle)
         point("a guest that is idle, by one thread", self.idle_in_one_thread)
+        more("and on other processors", self.idle_in_one_thread_elsewhere)
         point("a guest that resets itself", self.resets_itself)
         point("a VMM that goes to the background", self.goes_away)
         point("QEMU ends with uniscope, however that ends", self.killed)

@@ -22,10 +22,10 @@ static const struct us_plugin_arch archs[] = {
 	  .vectors = { "VBAR", "VBAR_EL2" }, .is_vector = us_aarch64_is_vector },
 	{ "riscv64", .flow = us_riscv_flow, .machine = EM_RISCV,
 	  .may_jump_to = us_riscv_may_jump_to, .far_flow = us_riscv_far_flow,
-	  .link = true, .vector_stride = 4, .vector_align = 4, .vector_min = 4,
-	  .root = "satp", .mode = "priv", .program_root = us_riscv_program_root,
-	  .vectors = { "stvec", "mtvec" }, .is_vector = us_riscv_is_vector,
-	  .sets_vector = us_riscv_sets_vector },
+	  .link = true, .halts_inside = true, .vector_stride = 4, .vector_align = 4,
+	  .vector_min = 4, .root = "satp", .mode = "priv",
+	  .program_root = us_riscv_program_root, .vectors = { "stvec", "mtvec" },
+	  .is_vector = us_riscv_is_vector, .sets_vector = us_riscv_sets_vector },
 };
 
 const struct us_plugin_arch *us_plugin_arch_find(const char *target)

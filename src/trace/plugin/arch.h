@@ -39,6 +39,8 @@ struct us_plugin_arch {
 	/* Has link registers: calls leave the return address in a register. */
 	bool link;
 	bool ports; /* x86's in and out (port_insn.h) */
+	/* QEMU's blocks may continue behind an instruction that halts. */
+	bool halts_inside;
 	/* For a table of interrupt entries that is one symbol (US_FUNCTION_VECTORS):
 	 * bytes from one entry to the next; alignment of its address; least number of
 	 * entries.  0: there are no such tables. */

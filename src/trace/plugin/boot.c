@@ -157,21 +157,18 @@ static bool has_entry(struct qemu_plugin_tb *tb, size_t n)
 	return false;
 }
 
-/* A block ends with the instruction that leaves it, or that halts the vCPU. */
-static struct qemu_plugin_insn *decode_last(struct qemu_plugin_tb *tb, size_t n,
-					    struct us_flow_insn *ret)
+static bool decode(const struct qemu_plugin_insn *insn, struct us_flow_insn *ret)
 {
-	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
-	size_t size = qemu_plugin_insn_size(last);
+	size_t size = qemu_plugin_insn_size(insn);
 	uint8_t copy[US_MAX_INSN];
-	const uint8_t *code = arch && size <= sizeof(copy) ? code_of(last, copy, size)
+	const uint8_t *code = arch && size <= sizeof(copy) ? code_of(insn, copy, size)
 							   : NULL;
-	if (!code)
-		return NULL;
-	arch->flow(code, size, qemu_plugin_insn_vaddr(last), ret);
-	return last;
+	if (code)
+		arch->flow(code, size, qemu_plugin_insn_vaddr(insn), ret);
+	return code;
 }
 
+/* A block ends with the instruction that leaves it. */
 static void follow_block(struct qemu_plugin_tb *tb, size_t n)
 {
 	struct us_flow_insn f;
@@ -182,8 +179,8 @@ static void follow_block(struct qemu_plugin_tb *tb, size_t n)
 	uint64_t start = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
 					     (void *)(uintptr_t)start);
-	struct qemu_plugin_insn *last = decode_last(tb, n, &f);
-	if (last && (f.flow == US_FLOW_CALL || f.flow == US_FLOW_JUMP))
+	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
+	if (decode(last, &f) && (f.flow == US_FLOW_CALL || f.flow == US_FLOW_JUMP))
 		qemu_plugin_register_vcpu_insn_exec_cb(
 			last, f.flow == US_FLOW_CALL ? on_call : on_jump,
 			QEMU_PLUGIN_CB_NO_REGS, NULL);
@@ -216,11 +213,16 @@ static void on_start(unsigned i, void *data)
 	on_place(i, data);
 }
 
-void us_boot_on_idle(unsigned i)
+static void note_idle(unsigned i, uint64_t before)
 {
 	for (unsigned k = 0; k < n_watch; k++)
 		if (file->watch[k].event == US_WATCH_IDLE)
-			note(&file->watch[k], i, 0);
+			note(&file->watch[k], i, before);
+}
+
+void us_boot_on_idle(unsigned i)
+{
+	note_idle(i, 0);
 }
 
 static void on_idle(qemu_plugin_id_t id, unsigned i)
@@ -231,8 +233,7 @@ static void on_idle(qemu_plugin_id_t id, unsigned i)
 
 static void on_halt(unsigned i, void *data)
 {
-	(void)data;
-	us_boot_on_idle(i);
+	note_idle(i, (uintptr_t)data);
 }
 
 static bool awaits_idle(void)
@@ -248,11 +249,16 @@ static bool awaits_idle(void)
  * kernel's later, so this does not ask whether it is time. */
 static void watch_halt(struct qemu_plugin_tb *tb, size_t n)
 {
-	struct us_flow_insn f;
-	struct qemu_plugin_insn *last = awaits_idle() ? decode_last(tb, n, &f) : NULL;
-	if (last && f.halts)
-		qemu_plugin_register_vcpu_insn_exec_cb(last, on_halt,
-						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+	if (!arch || !awaits_idle())
+		return;
+	for (size_t i = arch->halts_inside ? 0 : n - 1; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uintptr_t rest = n - 1 - i;
+		struct us_flow_insn f;
+		if (decode(insn, &f) && f.halts)
+			qemu_plugin_register_vcpu_insn_exec_cb(
+				insn, on_halt, QEMU_PLUGIN_CB_NO_REGS, (void *)rest);
+	}
 }
 
 void us_boot_on_vcpu(unsigned i)
