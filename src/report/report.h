@@ -106,6 +106,11 @@ bool us_report_by_total(const struct us_report_opts *o);
  */
 char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats *s);
 
+/* Samples a second of each vCPU, of all the time that it was observed; 0: not known. */
+double us_report_hz(const struct us_record_stats *s);
+/* The same in words: "621.5 Hz".  Returns dst. */
+char *us_report_hz_words(char *dst, size_t size, const struct us_record_stats *s);
+
 /*
  * Where the time went: "time: guest 61.2 %, in the VMM 12.4 %, idle 20.0 %, not
  * accounted for 0.4 %"; "" if the backend does not say why vCPUs left the guest.

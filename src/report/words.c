@@ -32,6 +32,19 @@ char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats 
 	return dst;
 }
 
+double us_report_hz(const struct us_record_stats *s)
+{
+	uint64_t taken = s->running + s->idle + s->off;
+	return s->vcpu_ns ? (double)taken * 1e9 / (double)s->vcpu_ns : 0;
+}
+
+char *us_report_hz_words(char *dst, size_t size, const struct us_record_stats *s)
+{
+	double hz = us_report_hz(s);
+	snprintf(dst, size, hz > 0 && hz < 1 ? "%.2g Hz" : "%.1f Hz", hz);
+	return dst;
+}
+
 static char *counted_line(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
@@ -147,15 +160,15 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	}
 	const struct us_record_stats *s = &us_profile_summary(p)->stats;
 	const char *detail = fact_or(p, "how", NULL), *hz = fact_or(p, "hz", NULL);
-	uint64_t taken = s->running + s->idle + s->off;
+	char reached[32];
 	snprintf(dst, size, "backend %s", fact_or(p, "backend", "not known"));
 	if (detail)
 		us_append(dst, size, " (%s)", detail);
 	if (hz)
 		us_append(dst, size, ", %s Hz asked", hz);
 	if (s->vcpu_ns)
-		us_append(dst, size, ", %.1f Hz reached on each vCPU",
-			  (double)taken * 1e9 / (double)s->vcpu_ns);
+		us_append(dst, size, ", %s reached on each vCPU",
+			  us_report_hz_words(reached, sizeof(reached), s));
 	us_append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
 }
 

@@ -16,6 +16,7 @@ static char *printed(uint64_t running, uint64_t late, uint64_t backed_off)
 		.n_vcpu = 1,
 		.end = US_RECORD_DONE,
 		.stats = { .elapsed_ns = 1000000000,
+			   .vcpu_ns = 1000000000,
 			   .due = running + late + backed_off,
 			   .running = running,
 			   .late = late,
@@ -43,11 +44,29 @@ static void late_samples(void **state)
 	(void)state;
 	char *text = printed(250, 700, 50);
 	assert_non_null(strstr(text,
-			       "rate: 250 Hz a vCPU, not the 1000 asked for: 70 % "
+			       "rate: 250.0 Hz a vCPU, not the 1000 asked for: 70 % "
 			       "came due while the sample before was being taken, "
 			       "or while uniscope had no CPU, or were left out to "
 			       "keep busy and idle time comparable; try a lower -F"));
 	assert_null(strstr(text, "--budget"));
+	free(text);
+}
+
+/* A lower -F alone would not help, and neither would a larger budget. */
+static void both_reasons(void **state)
+{
+	(void)state;
+	char *text = printed(250, 400, 350);
+	assert_non_null(strstr(text, ": 40 % came due while"));
+	assert_non_null(strstr(text, "; 35 % would have taken over"));
+	free(text);
+	text = printed(250, 350, 400);
+	assert_non_null(strstr(text, ": 35 % came due while"));
+	assert_non_null(strstr(text, "; 40 % would have taken over"));
+	free(text);
+	text = printed(250, 10, 740);
+	assert_null(strstr(text, "came due"));
+	assert_non_null(strstr(text, "while the guest runs, more would take over"));
 	free(text);
 }
 
@@ -58,6 +77,7 @@ static void a_guest_that_stood(void **state)
 				      .n_vcpu = 1,
 				      .end = US_RECORD_DONE,
 				      .stats = { .elapsed_ns = 2000000000,
+						 .vcpu_ns = 2000000000,
 						 .due = 200,
 						 .running = 50,
 						 .off = 150 } };
@@ -85,6 +105,7 @@ static bool tells_a_rate(double hz, double seconds, struct us_record_stats stats
 	assert_non_null(out);
 	s.stats = stats;
 	s.stats.elapsed_ns = (uint64_t)(seconds * 1e9);
+	s.stats.vcpu_ns = 2 * s.stats.elapsed_ns;
 	us_summary_print(&s, out);
 	fclose(out);
 	bool has = strstr(text, words) != NULL;
@@ -115,7 +136,7 @@ static void no_rate_of_a_guest_that_stood(void **state)
 	};
 	assert_false(tells_a_rate(100, 1, all, "rate:"));
 	assert_true(tells_a_rate(100, 1, all, "off: 100.0 %"));
-	assert_true(tells_a_rate(100, 1, half, "rate: 50 Hz a vCPU, not the 100"));
+	assert_true(tells_a_rate(100, 1, half, "rate: 50.0 Hz a vCPU, not the 100"));
 }
 
 static char *printed_tasks(const struct us_wait_stats *waits, const char *none)
@@ -186,7 +207,7 @@ static void the_budget(void **state)
 {
 	(void)state;
 	char *text = printed(250, 50, 700);
-	assert_non_null(strstr(text, "more would take over 2.0 % of the guest's time "
+	assert_non_null(strstr(text, "more would take over 2.0 % of its time "
 				     "(--budget PERCENT allows it)"));
 	assert_null(strstr(text, "came due"));
 	free(text);
@@ -197,7 +218,8 @@ static void no_reason_is_invented(void **state)
 {
 	(void)state;
 	char *text = printed(250, 0, 0);
-	assert_non_null(strstr(text, "rate: 250 Hz a vCPU, not the 1000 asked for\n"));
+	assert_non_null(
+		strstr(text, "rate: 250.0 Hz a vCPU, not the 1000 asked for\n"));
 	free(text);
 }
 
@@ -206,6 +228,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_nothing_where_the_rate_was_reached),
 		cmocka_unit_test(late_samples),
+		cmocka_unit_test(both_reasons),
 		cmocka_unit_test(a_guest_that_stood),
 		cmocka_unit_test(low_rates),
 		cmocka_unit_test(no_rate_of_a_guest_that_stood),

@@ -31,60 +31,66 @@ static uint64_t taken(const struct us_record_stats *s)
 	return s->running + s->idle + s->off;
 }
 
-/* Seconds that the guest had, of all vCPUs together. */
-static double vcpu_seconds(const struct us_summary *s)
+/* Samples that were asked for in the time that the guest had: while QEMU's plugin runs,
+ * none comes due. */
+static double asked_for(const struct us_summary *s)
 {
 	const struct us_record_stats *t = &s->stats;
-	double seconds = (double)t->elapsed_ns / 1e9 * s->n_vcpu;
-	if (t->vcpu_ns > t->stolen_ns)
-		seconds *= 1 - (double)t->stolen_ns / (double)t->vcpu_ns;
-	return seconds > 0 ? seconds : 0;
-}
-
-static double reached_hz(const struct us_summary *s)
-{
-	double seconds = vcpu_seconds(s);
-	return seconds > 0 ? (double)taken(&s->stats) / seconds : 0;
+	uint64_t had = t->vcpu_ns - (t->stolen_ns < t->vcpu_ns ? t->stolen_ns : 0);
+	return s->hz * (double)had / 1e9;
 }
 
 /* Of a few samples, chance alone may have left one out.  Of a guest that stood nearly
  * all the time, the rate says nothing, and no option changes it. */
 static bool fell_short(const struct us_summary *s)
 {
-	double asked = s->hz * vcpu_seconds(s), got = (double)taken(&s->stats);
+	double asked = asked_for(s), got = (double)taken(&s->stats);
 	bool has_reason = s->stats.late || s->stats.backed_off;
 	if (got >= 0.9 * asked || (double)s->stats.off > 0.9 * got)
 		return false;
 	return asked >= (has_reason ? 10 : 100);
 }
 
-/* With two digits where that is less than a whole number has. */
-static void print_hz(double hz, FILE *out)
+/* Does a reason count beside a larger one?  Then the rate would be too low without
+ * that, too. */
+static bool counts(const struct us_summary *s, uint64_t n, uint64_t other)
 {
-	fprintf(out, hz < 9.95 ? "%.2g" : "%.0f", hz);
+	return n && (n >= other || share(n, s->stats.due) >= 10);
+}
+
+static void print_reasons(const struct us_summary *s, FILE *out)
+{
+	const struct us_record_stats *t = &s->stats;
+	bool late = counts(s, t->late, t->backed_off);
+	if (late)
+		fprintf(out,
+			": %.0f %% came due while the sample before was being taken, "
+			"or while uniscope had no CPU, or were left out to keep busy "
+			"and idle time comparable",
+			share(t->late, t->due));
+	if (late && counts(s, t->backed_off, t->late))
+		fprintf(out,
+			"; %.0f %% would have taken over %.1f %% of its time while "
+			"the guest runs (--budget PERCENT allows it)",
+			share(t->backed_off, t->due), s->budget_ppm / 1e4);
+	else if (t->backed_off && !late)
+		fprintf(out,
+			": while the guest runs, more would take over %.1f %% of its "
+			"time (--budget PERCENT allows it)",
+			s->budget_ppm / 1e4);
+	if (late)
+		fputs("; try a lower -F, fewer vCPUs (--vcpu), or a less busy host",
+		      out);
 }
 
 static void print_shortfall(const struct us_summary *s, FILE *out)
 {
+	char reached[32];
 	if (!fell_short(s))
 		return;
-	fputs("rate: ", out);
-	print_hz(reached_hz(s), out);
-	fputs(" Hz a vCPU, not the ", out);
-	print_hz(s->hz, out);
-	fputs(" asked for", out);
-	if (s->stats.backed_off > s->stats.late)
-		fprintf(out,
-			": more would take over %.1f %% of the guest's time "
-			"(--budget PERCENT allows it)",
-			s->budget_ppm / 1e4);
-	else if (s->stats.late)
-		fprintf(out,
-			": %.0f %% came due while the sample before was being taken, "
-			"or while uniscope had no CPU, or were left out to keep busy "
-			"and idle time comparable; try a lower -F, fewer vCPUs "
-			"(--vcpu), or a less busy host",
-			share(s->stats.late, s->stats.due));
+	fprintf(out, "rate: %s a vCPU, not the %g asked for",
+		us_report_hz_words(reached, sizeof(reached), &s->stats), s->hz);
+	print_reasons(s, out);
 	putc('\n', out);
 }
 
@@ -225,7 +231,7 @@ void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 	us_json_u64(j, "bytes", s->bytes);
 	us_json_u64(j, "vcpus", s->n_vcpu);
 	us_json_double(j, "hz_asked", s->hz, 3);
-	us_json_double(j, "hz_reached", reached_hz(s), 3);
+	us_json_double(j, "hz_reached", us_report_hz(t), 3);
 	us_json_double(j, "budget_percent", s->budget_ppm / 1e4, 4);
 	us_json_double(j, "seconds", (double)t->elapsed_ns / 1e9, 6);
 	us_json_u64(j, "attach_ns", s->attach_ns);
