@@ -196,11 +196,14 @@ static void say_memory(struct stub *s, const char *args)
 		say(s, "E01");
 		return;
 	}
-	/* A frame at 0x2000: no caller's frame, return address 0x1111. HLT at 0xfff. */
+	/* A frame at 0x2000: no caller's frame, return address 0x1111. STI and HLT
+	 * before 0x1000. */
 	for (unsigned long i = 0; i < len; i++) {
 		unsigned byte = at + i == 0x2008 || at + i == 0x2009 ? 0x11 : 0;
 		if (at + i == 0xfff && s->behaviour == HALTED)
 			byte = 0xf4;
+		if (at + i == 0xffe && s->behaviour == HALTED)
+			byte = 0xfb;
 		snprintf(hex + i * 2, 3, "%02x", byte);
 	}
 	say(s, hex);
