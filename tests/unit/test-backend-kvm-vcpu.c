@@ -9,6 +9,7 @@
 #include "mini-vmm.h"
 #include "qemu.h"
 
+#include <inttypes.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -517,6 +518,10 @@ static void a_vcpu_that_nobody_started_is_off(void **state)
 			continue;
 		n += c.vcpu == 1;
 		off += c.vcpu == 1 && c.state == US_VCPU_OFF;
+		if (c.vcpu == 1 && c.state != US_VCPU_OFF)
+			print_message("# sample %u: state %u, form %u, at %#" PRIx64
+				      "\n",
+				      n, c.state, c.form, c.regs.pc);
 		b->ops->release(b, &c);
 	}
 	assert_true(n > 10);

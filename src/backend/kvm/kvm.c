@@ -461,20 +461,35 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	return 1;
 }
 
+/* If the sample shows a vCPU that waits to be started for the first time, it is off. */
+static bool is_unstarted(struct us_capture *c)
+{
+	if (c->form != US_CAPTURE_LIVE || c->regs.pc != RESET_PC)
+		return false;
+	c->state = US_VCPU_OFF;
+	c->form = US_CAPTURE_NONE;
+	return true;
+}
+
 /* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
  * waiting when it is resumed. */
 static int sample_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	int r = sample_running(k, slot, c);
-	bool unstarted = r == 1 && c->form == US_CAPTURE_LIVE && c->regs.pc == RESET_PC;
-	if (unstarted) {
-		c->state = US_VCPU_OFF; /* waits to be started for the first time */
-		c->form = US_CAPTURE_NONE;
-	} else if (r == 1 && c->state == US_VCPU_GUEST) {
+	bool unstarted = r == 1 && is_unstarted(c);
+	if (r == 1 && !unstarted && c->state == US_VCPU_GUEST)
 		set_halted(k, c);
-	}
 	if (r == 1)
 		us_kvm_vcpu_note_start(&k->vcpu[slot], unstarted);
+	return r;
+}
+
+static int sample_awake(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	int r = sample_running(k, slot, c);
+	/* Our own stop made its thread run, on its way back to where it waits. */
+	if (r == 1 && k->vcpu[slot].unstarted)
+		(void)is_unstarted(c);
 	return r;
 }
 
@@ -517,7 +532,7 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 	case US_KVM_RUNNING:
 		break;
 	}
-	return sample_running(k, slot, c);
+	return sample_awake(k, slot, c);
 }
 
 /* Resume the vCPU and plan its next sample.  Returns how long it was held. */
