@@ -384,20 +384,22 @@ static void refusals_say_why(void **state)
 /* A process with these words on its command line, until *ret_end is closed. */
 static pid_t say(const char *words, int *ret_end)
 {
-	int executed[2], in[2];
+	int out[2], in[2];
 	char c;
-	assert_int_equal(pipe2(executed, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	if (!pid) {
 		dup2(in[0], 0);
-		execlp("sh", "sh", "-c", "read x", words, NULL);
+		dup2(out[1], 1);
+		execlp("sh", "sh", "-c", "echo; read x", words, NULL);
 		_exit(1);
 	}
 	close(in[0]);
-	close(executed[1]);
-	assert_int_equal(read(executed[0], &c, 1), 0);
-	close(executed[0]);
+	close(out[1]);
+	/* It has no command line yet when execve(2) closes its files. */
+	assert_int_equal(read(out[0], &c, 1), 1);
+	close(out[0]);
 	*ret_end = in[1];
 	return pid;
 }
