@@ -172,15 +172,8 @@ static int run_annotate(int argc, char **argv)
 
 static const struct us_option options[] = {
 	US_INPUT_ROW,
-	{ 'e', "elf", "ELF[@BIAS]",
-	  "use this symbol file instead of the recorded one; repeatable",
-	  US_IMAGE(struct settings, symbols) },
-	{ 0, "symbols", "DIR", "search DIR for images and debug files; repeatable",
-	  US_FOLDER(struct settings, symbols) },
-	{ 0, "root", "DIR", "folder with a Linux guest's files, to name its programs",
-	  US_ROOT(struct settings, symbols) },
-	{ 0, "debuginfod", "URL", "ask this server for symbols of the guest's programs",
-	  US_SERVER(struct settings, symbols) },
+	US_RECORDED_SYMBOL_ROWS(struct settings, symbols),
+	US_PROGRAM_ROWS(struct settings, symbols),
 	{ OPT_SOURCE, "source", "DIR", "search DIR for sources; repeatable", US_OWN },
 	{ OPT_SOURCE_PREFIX, "source-prefix", "OLD=NEW",
 	  "source paths that begin with OLD are at NEW; repeatable", US_OWN },

@@ -642,15 +642,8 @@ static int run_dump(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'e', "elf", "ELF[@BIAS]",
-	  "the guest's symbol file, or nm's output of it; repeatable",
-	  US_IMAGE(struct settings, symbols) },
-	{ 0, "symbols", "DIR", "search DIR for separate debug files; repeatable",
-	  US_FOLDER(struct settings, symbols) },
-	{ 0, "root", "DIR", "folder with a Linux guest's files, to name its programs",
-	  US_ROOT(struct settings, symbols) },
-	{ 0, "debuginfod", "URL", "ask this server for symbols of the guest's programs",
-	  US_SERVER(struct settings, symbols) },
+	US_SYMBOL_ROWS(struct settings, symbols),
+	US_PROGRAM_ROWS(struct settings, symbols),
 	{ 0, "backend", "NAME", "bpf, kvm, gdb, qmp or xen (auto: the best that works)",
 	  US_TEXT(struct settings, backend) },
 	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",

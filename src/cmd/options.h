@@ -39,6 +39,32 @@
 #define US_SERVER(type, member)                                                        \
 	US_INTO(US_OPTION_SERVER, struct us_symbol_files, type, member)
 
+/* Where the guest's symbols are, for a command that meets a guest: member is a
+ * us_symbol_files. */
+/* clang-format off */
+#define US_SYMBOL_ROWS(type, member)                                                   \
+	{ 'e', "elf", "ELF[@BIAS]",                                                    \
+	  "the guest's symbol file, or nm's output of it; repeatable",                 \
+	  US_IMAGE(type, member) },                                                    \
+	{ 0, "symbols", "DIR", "search DIR for separate debug files; repeatable",      \
+	  US_FOLDER(type, member) }
+/* And for one that reads recordings. */
+#define US_RECORDED_SYMBOL_ROWS(type, member)                                          \
+	{ 'e', "elf", "ELF[@BIAS]",                                                    \
+	  "use this symbol file instead of the recorded one; repeatable",              \
+	  US_IMAGE(type, member) },                                                    \
+	{ 0, "symbols", "DIR", "search DIR for images and debug files; repeatable",    \
+	  US_FOLDER(type, member) }
+/* Those of the programs in a Linux guest. */
+#define US_PROGRAM_ROWS(type, member)                                                  \
+	{ 0, "root", "DIR",                                                            \
+	  "folder with a Linux guest's files, to name its programs",                   \
+	  US_ROOT(type, member) },                                                     \
+	{ 0, "debuginfod", "URL",                                                      \
+	  "ask this server for symbols of the guest's programs",                       \
+	  US_SERVER(type, member) }
+/* clang-format on */
+
 /* As perf's commands take a recording. */
 #define US_INPUT_ROW                                                                   \
 	{                                                                              \

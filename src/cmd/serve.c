@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* serve.c: `uniscope serve`: recordings, or guests that run, as pages in a browser. */
 #include "cmd/record/fleet.h"
+#include "cmd/record/live_options.h"
 #include "cmd/options.h"
 #include "cmd/record/recording.h"
-#include "cmd/record/waits.h"
 #include "cmd/serving.h"
 
 #include "base/cleanup.h"
@@ -16,19 +16,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define DEFAULT_HZ     997
-#define DEFAULT_HZ_ALL 99
 #define SEARCH_NS      US_NS_PER_SEC
-#define PAUSE_ALL_NS   (200 * US_NS_PER_MS) /* as record --all */
 
-enum { OPT_PORT = US_OPTION_LONG, OPT_BUDGET, OPT_TASKS };
+enum { OPT_PORT = US_OPTION_LONG };
 
 struct settings {
 	struct us_record_settings record;
 	struct us_serving serving;
 	char **rest; /* FILE..., or TARGET */
 	int n_rest;
-	bool rate_given;
 };
 
 /* The fleet comes first, for its callbacks. */
@@ -46,26 +42,9 @@ struct live {
 static bool set_option(void *settings, int c, const char *value)
 {
 	struct settings *s = settings;
-	double number;
-	switch (c) {
-	case OPT_PORT:
+	if (c == OPT_PORT)
 		return us_serving_port(&s->serving, &us_cmd_serve, value);
-	case 'F':
-		s->rate_given = true;
-		return us_parse_double("-F", value, 0.01, 1e6, &s->record.schedule.hz);
-	case OPT_BUDGET:
-		if (!us_parse_double("--budget", value, 0.001, 100, &number))
-			return false;
-		s->record.schedule.budget_ppm = number >= 100
-							? 0
-							: (uint32_t)(number * 1e4);
-		s->record.budget_given = true;
-		return true;
-	case OPT_TASKS:
-		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
-				       &s->record.tasks_hz);
-	}
-	return false;
+	return us_live_set(&s->record, c, value);
 }
 
 /* A single word that is no file means a guest, unless it looks like a file's name. */
@@ -94,7 +73,7 @@ static int check_usage(struct settings *s)
 				s->rest[0]);
 	if (r->backend && us_backend_check(r->backend, &e) < 0)
 		return us_usage(&us_cmd_serve, "%s (%s)", e.msg, e.hint);
-	if (!is_live(s) && (r->out || r->backend || s->rate_given || r->budget_given ||
+	if (!is_live(s) && (r->out || r->backend || r->rate_given || r->budget_given ||
 			    r->tasks_hz > 0 || r->schedule.vcpu_mask))
 		return us_usage(
 			&us_cmd_serve,
@@ -118,9 +97,9 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	s->n_rest = o.n_rest;
 	r->argv = o.rest;
 	r->argc = o.n_rest;
-	if (!s->rate_given)
-		r->schedule.hz = r->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
-	r->schedule.pause_ns = r->all ? PAUSE_ALL_NS : 0;
+	if (!r->rate_given)
+		r->schedule.hz = r->all ? US_LIVE_HZ_ALL : US_LIVE_HZ;
+	r->schedule.pause_ns = r->all ? US_LIVE_PAUSE_ALL_NS : 0;
 	if (getrandom(&r->schedule.seed, 4, 0) < 0)
 		r->schedule.seed = us_now_ns() & UINT32_MAX;
 	*ret_exit = check_usage(s);
@@ -342,25 +321,15 @@ static const struct us_option options[] = {
 	  US_FLAG(SETTINGS, record.all) },
 	{ 'F', "frequency", "HZ",
 	  "samples per second of each vCPU (997; with --all 99)", US_OWN },
-	{ 0, "backend", "NAME",
-	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
-	  US_TEXT(SETTINGS, record.backend) },
-	{ OPT_BUDGET, "budget", "PERCENT",
-	  "percent of guest time that samples may take, as for record", US_OWN },
-	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",
-	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
-	{ OPT_TASKS, "tasks", "HZ",
-	  "Linux guests' waiting tasks, read HZ times a second (try 4)", US_OWN },
+	US_LIVE_ROWS(SETTINGS, record),
+	US_LIVE_TASKS_ROW(""),
 	{ 'o', "output", "FILE", "keep the recording; with --all a folder",
 	  US_TEXT(SETTINGS, record.out) },
 	{ 'e', "elf", "ELF[@BIAS]", "use this symbol file; repeatable",
 	  US_IMAGE(SETTINGS, record.symbols) },
 	{ 0, "symbols", "DIR", "search DIR for images and debug files; repeatable",
 	  US_FOLDER(SETTINGS, record.symbols) },
-	{ 0, "root", "DIR", "folder with a Linux guest's files, to name its programs",
-	  US_ROOT(SETTINGS, record.symbols) },
-	{ 0, "debuginfod", "URL", "ask this server for symbols of the guest's programs",
-	  US_SERVER(SETTINGS, record.symbols) },
+	US_PROGRAM_ROWS(SETTINGS, record.symbols),
 	{ 0, "host", NULL, "also what the host does for the guest",
 	  US_FLAG(SETTINGS, record.schedule.host) },
 	{ 0, "no-demangle", NULL, "show names as the symbol file has them",

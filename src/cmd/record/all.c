@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cmd/record/fleet.h"
+#include "cmd/record/live_options.h"
 #include "cmd/options.h"
 #include "cmd/serving.h"
 #include "base/text.h"
@@ -14,7 +15,6 @@
 
 #define DEFAULT_DIR "uniscope-guests"
 #define SEARCH_NS   US_NS_PER_SEC	 /* between two searches for guests */
-#define PAUSE_NS    (200 * US_NS_PER_MS) /* between two wake-ups of a recording */
 
 /* All guests of this host; the fleet comes first, for the callbacks. */
 struct crowd {
@@ -267,7 +267,7 @@ int us_record_all(const struct us_record_settings *s, struct us_err *e)
 			   .begin_ns = us_now_ns() };
 	bool bounded = s->duration_ns && s->duration_ns < UINT64_MAX - c.begin_ns;
 	c.fleet.end_ns = bounded ? c.begin_ns + s->duration_ns : UINT64_MAX;
-	set.schedule.pause_ns = PAUSE_NS;
+	set.schedule.pause_ns = US_LIVE_PAUSE_ALL_NS;
 	int r = us_fleet_init(&c.fleet, e);
 	if (r == 0)
 		r = us_fleet_make_dir(c.dir, e);

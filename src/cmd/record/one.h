@@ -36,6 +36,7 @@ struct us_record_settings {
 	bool json, raw_names, full_paths, all;
 	double tasks_hz;	    /* looks at waiting tasks per second; 0: none */
 	struct us_serving *serving; /* serves it live; NULL: nobody */
+	bool rate_given;	    /* by the user */
 	bool budget_given; /* else schedule's budget is not valid: see budget.h */
 	int argc;	   /* after the options: TARGET, or the command after -- */
 	char **argv;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record.c: `uniscope record`: sample a running guest, or start one and sample it. */
-#include "cmd/record/budget.h"
+#include "cmd/record/live_options.h"
 #include "cmd/record/all.h"
-#include "cmd/record/one.h"
 #include "cmd/record/plugin.h"
 #include "cmd/progress.h"
 #include "cmd/serving.h"
@@ -18,15 +17,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define DEFAULT_HZ   997
 #define WAIT_LOOK_MS 1000
 #define WAIT_TELL_S  3
 
 enum {
-	OPT_BUDGET = US_OPTION_LONG,
-	OPT_SEED,
+	OPT_SEED = US_OPTION_LONG,
 	OPT_SERVE,
-	OPT_TASKS,
 };
 
 /* The settings of record and, for --serve, of the server. */
@@ -41,17 +37,6 @@ static bool set_option(void *settings, int c, const char *value)
 	struct us_record_settings *s = &both->record;
 	double number;
 	switch (c) {
-	case 'F':
-		return us_parse_double("-F", value, 0.01, 1e6, &s->schedule.hz);
-	case OPT_BUDGET:
-		if (!us_parse_double("--budget", value, 0.001, 100, &number))
-			return false;
-		s->schedule.budget_ppm = number >= 100 ? 0 : (uint32_t)(number * 1e4);
-		s->budget_given = true;
-		return true;
-	case OPT_TASKS:
-		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
-				       &s->tasks_hz);
 	case OPT_SEED:
 		if (!us_parse_double("--seed", value, 0, 9e15, &number))
 			return false;
@@ -62,7 +47,7 @@ static bool set_option(void *settings, int c, const char *value)
 		both->serving.listen = value;
 		return true;
 	}
-	return false;
+	return us_live_set(s, c, value);
 }
 
 /* US_EXIT_OK, or an exit code after a message about options that exclude each other. */
@@ -297,7 +282,7 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 static int run_record(int argc, char **argv)
 {
 	static struct settings both = { .record = {
-						.schedule = { .hz = DEFAULT_HZ } } };
+						.schedule = { .hz = US_LIVE_HZ } } };
 	struct us_record_settings *s = &both.record;
 	struct us_err e = { 0 };
 	int code;
@@ -332,28 +317,14 @@ static const struct us_option options[] = {
 	  US_OWN },
 	{ 0, "no-open", NULL, "with --serve: do not start a browser",
 	  US_FLAG(SETTINGS, serving.no_open) },
-	{ 'e', "elf", "ELF[@BIAS]",
-	  "the guest's symbol file, or nm's output of it; repeatable",
-	  US_IMAGE(SETTINGS, record.symbols) },
-	{ 0, "symbols", "DIR", "search DIR for separate debug files; repeatable",
-	  US_FOLDER(SETTINGS, record.symbols) },
+	US_SYMBOL_ROWS(SETTINGS, record.symbols),
 	{ 0, "root", "DIR", "folder with a Linux guest's files, to unwind its programs",
 	  US_ROOT(SETTINGS, record.symbols) },
-	{ 0, "backend", "NAME",
-	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
-	  US_TEXT(SETTINGS, record.backend) },
-	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",
-	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
-	{ OPT_BUDGET, "budget", "PERCENT",
-	  "guest time that samples may take (" US_BUDGET_HELP "; 100: no bound)",
-	  US_OWN },
+	US_LIVE_ROWS(SETTINGS, record),
 	{ 0, "host", NULL,
 	  "also record what the host does for the guest, for report --host",
 	  US_FLAG(SETTINGS, record.schedule.host) },
-	{ OPT_TASKS, "tasks", "HZ",
-	  "a Linux guest's waiting tasks, read HZ times a second (try 4),"
-	  "\n                               for report --waits",
-	  US_OWN },
+	US_LIVE_TASKS_ROW(",\n                               for report --waits"),
 	{ 0, "prepare", "DIR",
 	  "write what QEMU's plugin needs to DIR, and print the QEMU option",
 	  US_TEXT(SETTINGS, record.prepare) },

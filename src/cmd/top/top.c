@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top.c: `uniscope top`: what a guest, or each guest of this host, does now. */
-#include "cmd/record/budget.h"
+#include "cmd/record/live_options.h"
 #include "cmd/options.h"
 #include "cmd/record/recording.h"
-#include "cmd/record/waits.h"
 #include "cmd/top/keys.h"
 #include "cmd/top/watch.h"
 
@@ -13,20 +12,15 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define DEFAULT_HZ     997
-#define DEFAULT_HZ_ALL 99
 #define WINDOW_NS      (5 * US_NS_PER_SEC)
 #define LEAST_NS       (100 * US_NS_PER_MS) /* between two renewals */
-#define PAUSE_ALL_NS   (200 * US_NS_PER_MS) /* as record --all */
 
 enum {
-	OPT_BUDGET = US_OPTION_LONG,
-	OPT_SORT,
+	OPT_SORT = US_OPTION_LONG,
 	OPT_LIMIT,
 	OPT_FILTER,
 	OPT_PID,
 	OPT_COMM,
-	OPT_TASKS,
 };
 
 static bool set_sort(struct us_top_settings *s, const char *value)
@@ -68,26 +62,12 @@ static bool set_option(void *settings, int c, const char *value)
 	struct us_top_settings *s = settings;
 	double number;
 	switch (c) {
-	case 'F':
-		s->rate_given = true;
-		return us_parse_double("-F", value, 0.01, 1e6, &s->record.schedule.hz);
 	case 'w':
 		if (!strcmp(value, "all")) {
 			s->window_ns = 0;
 			return true;
 		}
 		return us_parse_duration("--window", value, &s->window_ns);
-	case OPT_BUDGET:
-		if (!us_parse_double("--budget", value, 0.001, 100, &number))
-			return false;
-		s->record.schedule.budget_ppm = number >= 100
-							? 0
-							: (uint32_t)(number * 1e4);
-		s->record.budget_given = true;
-		return true;
-	case OPT_TASKS:
-		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
-				       &s->record.tasks_hz);
 	case OPT_SORT:
 		return set_sort(s, value);
 	case OPT_FILTER:
@@ -103,7 +83,7 @@ static bool set_option(void *settings, int c, const char *value)
 		s->limited = true;
 		return true;
 	}
-	return false;
+	return us_live_set(&s->record, c, value);
 }
 
 static int check_usage(const struct us_top_settings *s)
@@ -141,9 +121,9 @@ static bool parse(struct us_top_settings *s, int argc, char **argv, int *ret_exi
 	s->record.argc = o.n_rest;
 	s->record.argv = o.rest;
 	if (s->record.all) {
-		s->record.schedule.pause_ns = PAUSE_ALL_NS;
-		if (!s->rate_given)
-			s->record.schedule.hz = DEFAULT_HZ_ALL;
+		s->record.schedule.pause_ns = US_LIVE_PAUSE_ALL_NS;
+		if (!s->record.rate_given)
+			s->record.schedule.hz = US_LIVE_HZ_ALL;
 	}
 	*ret_exit = check_usage(s);
 	return *ret_exit == US_EXIT_OK;
@@ -151,7 +131,7 @@ static bool parse(struct us_top_settings *s, int argc, char **argv, int *ret_exi
 
 static int run_top(int argc, char **argv)
 {
-	struct us_top_settings s = { .record = { .schedule = { .hz = DEFAULT_HZ } },
+	struct us_top_settings s = { .record = { .schedule = { .hz = US_LIVE_HZ } },
 				     .window_ns = WINDOW_NS,
 				     .interval_ns = US_NS_PER_SEC,
 				     .sort = US_SORT_SELF };
@@ -183,9 +163,7 @@ static const struct us_option options[] = {
 	{ OPT_PID, "pid", "N",
 	  "only this process or thread of a Linux guest; repeatable", US_OWN },
 	{ OPT_COMM, "comm", "REGEX", "only threads whose name matches", US_OWN },
-	{ OPT_TASKS, "tasks", "HZ",
-	  "a Linux guest's waiting tasks, read HZ times a second (try 4): key b",
-	  US_OWN },
+	US_LIVE_TASKS_ROW(": key b"),
 	{ OPT_LIMIT, "limit", "N",
 	  "at most N functions, without a terminal (10; JSON: all)", US_OWN },
 	{ 'F', "frequency", "HZ",
@@ -195,23 +173,9 @@ static const struct us_option options[] = {
 	  US_TIME(SETTINGS, record.duration_ns) },
 	{ 'o', "output", "FILE", "keep the recording in FILE; with --all a folder",
 	  US_TEXT(SETTINGS, record.out) },
-	{ 'e', "elf", "ELF[@BIAS]",
-	  "the guest's symbol file, or nm's output of it; repeatable",
-	  US_IMAGE(SETTINGS, record.symbols) },
-	{ 0, "symbols", "DIR", "search DIR for separate debug files; repeatable",
-	  US_FOLDER(SETTINGS, record.symbols) },
-	{ 0, "root", "DIR", "folder with a Linux guest's files, to name its programs",
-	  US_ROOT(SETTINGS, record.symbols) },
-	{ 0, "debuginfod", "URL", "ask this server for symbols of the guest's programs",
-	  US_SERVER(SETTINGS, record.symbols) },
-	{ 0, "backend", "NAME",
-	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
-	  US_TEXT(SETTINGS, record.backend) },
-	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",
-	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
-	{ OPT_BUDGET, "budget", "PERCENT",
-	  "guest time that samples may take (" US_BUDGET_HELP "; 100: no bound)",
-	  US_OWN },
+	US_SYMBOL_ROWS(SETTINGS, record.symbols),
+	US_PROGRAM_ROWS(SETTINGS, record.symbols),
+	US_LIVE_ROWS(SETTINGS, record),
 	{ 0, "no-demangle", NULL, "show names as the symbol file has them",
 	  US_FLAG(SETTINGS, record.raw_names) },
 	{ 0, "json", NULL, "print a JSON object each second, in one line",

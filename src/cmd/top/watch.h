@@ -11,7 +11,7 @@ struct us_top_settings {
 	struct us_record_settings record;
 	uint64_t window_ns, interval_ns;
 	size_t limit; /* most functions printed */
-	bool limited, rate_given;
+	bool limited;
 	enum us_sort sort;
 	enum us_profile_by rows;     /* group by this instead of by function; or NONE */
 	struct us_profile_opts only; /* only its filters and pid: the owners to show */
