@@ -65,6 +65,8 @@ void us_booting_pass_now(struct us_booting *b, enum us_boot_kind kind, uint64_t 
  * 0 or -errno. */
 int us_booting_watch_open(struct us_booting *b, struct us_err *e);
 void us_booting_watch_read(struct us_booting *b);
+/* Tell the plugin that this point was passed then, unless the guest is farther. */
+void us_booting_watch_mark(struct us_booting *b, size_t point, uint64_t wall_ns);
 /* Note what was seen for the last time, and remove the file. */
 void us_booting_watch_close(struct us_booting *b);
 

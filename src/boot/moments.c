@@ -49,8 +49,8 @@ void us_booting_pass(struct us_booting *b, size_t point, const struct us_boot_mo
 	to->seen = true;
 	to->wall_ns = wall - b->start_ns - us_booting_stood_until(b, wall);
 	to->clock_ns = wall;
-	if (b->file && m->way == US_BOOT_BY_OUTPUT)
-		__atomic_store_n(&b->file->point, (uint32_t)point, __ATOMIC_RELAXED);
+	if (b->file && m->way == US_BOOT_BY_OUTPUT && point > 0)
+		us_booting_watch_mark(b, point, wall);
 	if (b->how->passed)
 		b->how->passed(b->how->passed_ctx, point);
 	tell_phase(b, b->plan->point[point].kind);

@@ -142,6 +142,21 @@ void us_booting_watch_read(struct us_booting *b)
 	read_called(b);
 }
 
+/*
+ * The plugin counts for the last point that was passed.  The guest does not wait for
+ * us, so a point behind this one may have been passed by now: then it stays.
+ */
+void us_booting_watch_mark(struct us_booting *b, size_t point, uint64_t wall_ns)
+{
+	uint32_t last = __atomic_load_n(&b->file->point, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < b->n_watch; i++)
+		if (__atomic_load_n(&b->file->watch[i].wall_ns, __ATOMIC_ACQUIRE) >
+		    wall_ns)
+			return;
+	__atomic_compare_exchange_n(&b->file->point, &last, (uint32_t)point, false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void us_booting_watch_close(struct us_booting *b)
 {
 	us_booting_watch_read(b);

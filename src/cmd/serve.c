@@ -16,7 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define SEARCH_NS      US_NS_PER_SEC
+#define SEARCH_NS US_NS_PER_SEC
 
 enum { OPT_PORT = US_OPTION_LONG };
 

@@ -5,8 +5,12 @@
 #include "base/clock.h"
 #include "boot/breakpoints.h"
 #include "boot/run.h"
+#include "vmm/plugin_boot.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static bool is_stopped;
@@ -143,9 +147,65 @@ static void it_ends_when_stopped(void **state)
 	assert_int_equal(boot(100 * US_NS_PER_SEC, &run), -EINTR);
 }
 
+/* ---- The point that the plugin counts for ---- */
+
+enum { KERNEL = 2 }; /* its point in the plan below */
+
+/* The plugin passes the kernel's entry at this time; then the VMM writes. */
+static uint32_t point_after_output(const char *wall_ns)
+{
+	char dir[] = "/tmp/boot-run-XXXXXX", file[64], script[1024];
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(script, sizeof(script),
+		 "put() { printf \"$2\" | dd of=%s bs=1 seek=$1 conv=notrunc "
+		 "status=none; }\n"
+		 "put %zu '%s'; put %zu '\\002'; echo x; sleep 0.3; cp %s %s/copy",
+		 file, offsetof(struct us_boot_file, watch[0].wall_ns), wall_ns,
+		 offsetof(struct us_boot_file, point), file, dir);
+	char *argv[] = { "sh", "-c", script, NULL };
+	static const struct us_boot_plan plan = {
+		.point = { { .kind = US_BOOT_LAUNCH },
+			   { .kind = US_BOOT_SERIAL },
+			   { .kind = US_BOOT_ENTRY,
+			     .address = { 0x100000 },
+			     .n_address = 1 },
+			   { .kind = US_BOOT_IDLE, .wanted = true } },
+		.n = 4,
+	};
+	const struct us_boot_how how = { .argv = argv,
+					 .file = file,
+					 .timeout_ns = 20 * US_NS_PER_SEC,
+					 .stopped = stopped };
+	struct us_boot_run run;
+	struct us_err e;
+	static struct us_boot_file copy;
+	is_stopped = false;
+	assert_int_equal(us_boot_run(&plan, &how, &run, &e), 0);
+	snprintf(file, sizeof(file), "%s/copy", dir);
+	FILE *f = fopen(file, "r");
+	assert_non_null(f);
+	assert_int_equal(fread(&copy, sizeof(copy), 1, f), 1);
+	fclose(f);
+	unlink(file);
+	rmdir(dir);
+	assert_true(run.at[1].seen);
+	return copy.point;
+}
+
+/* It may have passed one while uniscope had no CPU to read the output on. */
+static void output_does_not_lead_back(void **state)
+{
+	(void)state;
+	assert_int_equal(point_after_output("\\377\\377\\377\\377\\377\\377\\177"),
+			 KERNEL);
+	assert_int_equal(point_after_output("\\001"), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_does_not_lead_back),
 		cmocka_unit_test(it_ends_in_time),
 		cmocka_unit_test(it_ends_when_stopped),
 	};

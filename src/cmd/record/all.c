@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define DEFAULT_DIR "uniscope-guests"
-#define SEARCH_NS   US_NS_PER_SEC	 /* between two searches for guests */
+#define SEARCH_NS   US_NS_PER_SEC /* between two searches for guests */
 
 /* All guests of this host; the fleet comes first, for the callbacks. */
 struct crowd {

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define WINDOW_NS      (5 * US_NS_PER_SEC)
-#define LEAST_NS       (100 * US_NS_PER_MS) /* between two renewals */
+#define WINDOW_NS (5 * US_NS_PER_SEC)
+#define LEAST_NS  (100 * US_NS_PER_MS) /* between two renewals */
 
 enum {
 	OPT_SORT = US_OPTION_LONG,

@@ -76,8 +76,9 @@ static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 	w->insns = insns_now > before ? insns_now - before : 0;
 	if (us_plugin.boot)
 		us_phases_mark(w->point, vcpu, before);
-	__atomic_store_n(&file->point, w->point, __ATOMIC_RELAXED);
+	/* In this order: uniscope does not go back behind a point that it sees here. */
 	__atomic_store_n(&w->wall_ns, wall, __ATOMIC_RELEASE);
+	__atomic_store_n(&file->point, w->point, __ATOMIC_RELEASE);
 }
 
 /* ---- Where the kernel's entry leads ---- */
