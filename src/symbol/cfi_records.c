@@ -226,11 +226,24 @@ static bool is_wide_pointer(const struct us_cfi_section *s, const struct record 
 	       !c->bad;
 }
 
-/* Recognizes Free Pascal even if it fixes its pointers: no other compiler counts the
- * stack of x86-64 in units of 4 bytes. */
-static bool is_pascal_cie(const struct us_cfi_section *s, const struct us_cfi_cie *cie)
+/* Go's linker writes .debug_frame itself, and its rules are right. */
+static bool is_go(const struct us_elf_file *f)
 {
-	return !s->eh && s->file->machine == EM_X86_64 && cie->data_align == -4;
+	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab",
+					     ".note.go.buildid" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (us_elf_file_section(f, names[i]))
+			return true;
+	return false;
+}
+
+/* Recognizes Free Pascal even if it fixes its pointers: beside it only Go counts the
+ * stack of x86-64 in units of 4 bytes. */
+static bool is_pascal_cie(const struct us_cfi_records *r, const struct us_cfi_cie *cie)
+{
+	const struct us_cfi_section *s = &r->section;
+	return !s->eh && !r->go && s->file->machine == EM_X86_64 &&
+	       cie->data_align == -4;
 }
 
 static int take_fde(struct us_cfi_records *r, const struct record *record,
@@ -244,7 +257,7 @@ static int take_fde(struct us_cfi_records *r, const struct record *record,
 		stats->n_bad++;
 		return 0;
 	}
-	bool pascal = is_pascal_cie(s, cie);
+	bool pascal = is_pascal_cie(r, cie);
 	if (!read_range(s, cie, c, &fde)) {
 		pascal = is_wide_pointer(s, record, cie, &c) &&
 			 read_range(s, cie, c, &fde);
@@ -352,7 +365,7 @@ static void sort_fdes(struct us_cfi_records *r)
 int us_cfi_records_read(const struct us_cfi_section *s, struct us_cfi_records *ret,
 			struct us_elf_cfi_stats *stats)
 {
-	*ret = (struct us_cfi_records){ .section = *s };
+	*ret = (struct us_cfi_records){ .section = *s, .go = is_go(s->file) };
 	int r = read_all(ret, true, stats);
 	if (r == 0)
 		r = read_all(ret, false, stats);

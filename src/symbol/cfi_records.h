@@ -47,6 +47,7 @@ struct us_cfi_fde {
 
 struct us_cfi_records {
 	struct us_cfi_section section;
+	bool go; /* the file is of Go's linker */
 	struct {
 		struct us_cfi_cie *v; /* sorted by offset */
 		size_t n, cap;

@@ -490,6 +490,31 @@ static void test_pascal(void **state)
 	oracle_close(&o);
 }
 
+static const char go_source[] = "package main\n"
+				"func main() { println(1) }\n";
+
+/* Go counts the stack in the units that Free Pascal does. */
+static void test_go(void **state)
+{
+	(void)state;
+	static const char *const how[] = { "-buildmode=exe", "-ldflags=-buildid=" };
+	struct us_cfi_table_info info;
+	write_file("main.go", go_source, strlen(go_source));
+	for (size_t i = 0; i < sizeof(how) / sizeof(*how); i++) {
+		struct oracle o;
+		need("GO111MODULE=off GOCACHE=$PWD/cache go build %s -o demo main.go "
+		     ">/dev/null 2>&1 && cp demo a.out",
+		     how[i]);
+		oracle_open(&o, in_work_dir("demo"));
+		us_cfi_table_info(o.table, &info);
+		assert_true(o.stats.n_fde > 500);
+		assert_int_equal(o.stats.n_pascal, 0);
+		assert_false(info.untrusted);
+		assert_false(row_at(&o, address_in("main.main")).untrusted);
+		oracle_close(&o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_no_sections),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_pascal),
+		cmocka_unit_test(test_go),
 	};
 	return cmocka_run_group_tests_name("symbol-cfi", tests, enter_work_dir,
 					   leave_work_dir);
