@@ -48,6 +48,16 @@ static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s
 	       s->low > s->high && !t->entered;
 }
 
+/* An interrupt had its own stack for a while.  It is back on the one that it
+ * interrupted if nothing there has ended since then. */
+static bool came_back(const struct us_track_stack *was, const struct us_track_stack *is,
+		      uint32_t n_before)
+{
+	const struct us_track_frame *f = us_track_top(was);
+	return f >= was->frame && f->kind == US_TRACK_INTERRUPT &&
+	       f->under == is->number && us_track_n(is) == n_before;
+}
+
 /* Find the stack from the address; it may be another one.  False: it was not known
  * before. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
@@ -75,9 +85,12 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	t->stack = is ? is : us_track_stacks_take(t->stacks, sp, t->number);
 	us_track_stack_learn(t->stack, sp, &m);
 	us_track_move_here(t, t->stack, 0);
+	uint32_t n = us_track_n(t->stack);
 	if (is)
 		us_track_pop_below(t, sp);
-	if (entered && us_track_n(was) && us_track_top(was)->kind == US_TRACK_INTERRUPT)
+	bool back = is && came_back(was, is, n);
+	if (back || (entered && us_track_n(was) &&
+		     us_track_top(was)->kind == US_TRACK_INTERRUPT))
 		us_track_bring_entered(t, was);
 	return is;
 }

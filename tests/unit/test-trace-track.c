@@ -510,6 +510,41 @@ static void an_interrupt_with_a_stack_for_its_calls(void **state)
 	assert_int_equal(m->vcpu.unmatched, 0);
 }
 
+/* It is back on the interrupted thread's stack when it calls what lets another thread
+ * run. */
+static void an_interrupt_that_preempts_behind_its_stack(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	enter(m, TICK, 3);
+	us_track_switch(&m->t, &nowhere, 0);
+	call(m, TICK, G, 0x90000);
+	enter(m, G, 1);
+	ret(m, G, 0x90000);
+	us_track_switch(&m->t, &nowhere, 0);
+	call(m, TICK, H, 0x7fb8); /* H changes stacks */
+	enter(m, H, 6);
+	expect_path(m, "2;5000;4000");
+	us_track_switch(&m->t, &nowhere, 1);
+	ret(m, H, 0x20000);
+	enter(m, G, 2);
+	expect_path(m, "3000");
+	assert_int_equal(m->vcpu.unmatched, 1); /* which nobody has called */
+	call(m, G, H, 0x1fff8);
+	enter(m, H, 6);
+	us_track_switch(&m->t, &nowhere, 1);
+	ret(m, H, 0x7fb8);
+	expect_path(m, "2;5000");
+	iret(m, TICK, 0x7fc8);
+	expect_path(m, "1000;2000");
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.resyncs, 0);
+	assert_int_equal(m->vcpu.unmatched, 1);
+}
+
 /* The kernel of a program has a stack of its own. */
 static void a_trap(void **state)
 {
@@ -755,6 +790,8 @@ int main(void)
 						start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_with_a_stack_for_its_calls,
 						start, stop),
+		cmocka_unit_test_setup_teardown(
+			an_interrupt_that_preempts_behind_its_stack, start, stop),
 		cmocka_unit_test_setup_teardown(a_trap_by_a_stub, start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
