@@ -62,6 +62,10 @@ static void call_slowly(struct us_tracker *t, const struct us_track_site *s,
 		resync(t, s->in, sp);
 	charge(t, *t->insns);
 	if (!s->target) {
+		/* An interrupt may come first, on a stack of its own: by its addresses
+		 * this one is found again. */
+		if (t->stack->low > t->stack->high)
+			reach(t->stack, sp);
 		expect(t, US_NEXT_CALL, NULL);
 		t->sp = sp;
 		return;

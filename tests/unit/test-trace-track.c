@@ -545,6 +545,31 @@ static void an_interrupt_that_preempts_behind_its_stack(void **state)
 	assert_int_equal(m->vcpu.unmatched, 1);
 }
 
+/* In a new thread, between its first call and what it calls; on a stack of its own,
+ * which is not known the first time. */
+static void an_interrupt_within_a_first_call(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	enter(m, TICK, 1);
+	iret(m, TICK, 0x7fd0);
+	for (uint64_t top = 0x20000; top <= 0x30000; top += 0x10000) {
+		iret(m, MAIN, top - 0x28);
+		enter(m, F, 2);
+		expect_path(m, "2000");
+		call(m, F, -1, top - 8);
+		enter(m, TICK, 3);
+		us_track_switch(&m->t, &nowhere, 0);
+		call(m, TICK, G, 0x90000);
+		enter(m, G, 1);
+		ret(m, G, 0x90000);
+		us_track_switch(&m->t, &nowhere, 0);
+		iret(m, TICK, top - 0x30);
+		enter(m, H, 2);
+		expect_path(m, "2000;4000");
+	}
+}
+
 /* The kernel of a program has a stack of its own. */
 static void a_trap(void **state)
 {
@@ -792,6 +817,8 @@ int main(void)
 						start, stop),
 		cmocka_unit_test_setup_teardown(
 			an_interrupt_that_preempts_behind_its_stack, start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt_within_a_first_call, start,
+						stop),
 		cmocka_unit_test_setup_teardown(a_trap_by_a_stub, start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
