@@ -10,6 +10,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/name_cache.h"
 #include "symbol/namesakes.h"
+#include "symbol/place_index.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -50,6 +51,7 @@ struct us_symbols {
 		struct place *v;
 		size_t n, cap;
 	} places;
+	struct us_place_index index; /* of the first index.n places */
 	struct {
 		struct us_frame *v;
 		size_t n, cap;
@@ -85,6 +87,7 @@ void us_symbols_free(struct us_symbols *s)
 		close_module(&s->modules.v[i]);
 	free(s->modules.v);
 	free(s->places.v);
+	us_place_index_fini(&s->index);
 	free(s->frames.v);
 	free(s->found);
 	us_name_cache_fini(&s->names);
@@ -197,23 +200,58 @@ static bool is_there(const struct us_symbol_place *p, const struct us_symbol_whe
 	       (!p->until_ns || w->t_ns < p->until_ns);
 }
 
+/* A search for the first place with a symbol at pc, and the first with code there. */
+struct search {
+	const struct us_symbols *s;
+	const struct us_symbol_when *when;
+	us_gva pc;
+	size_t symbol, code; /* their places; SIZE_MAX: none yet */
+};
+
+static void try_place(void *ctx, size_t i)
+{
+	struct search *x = ctx;
+	const struct place *p = &x->s->places.v[i];
+	const struct us_elf_image *image = x->s->modules.v[p->module].image;
+	if (i >= x->symbol || !is_there(&p->at, x->when, x->pc))
+		return;
+	if (us_elf_image_find(image, x->pc - p->at.bias))
+		x->symbol = i;
+	else if (i < x->code &&
+		 us_elf_file_code(us_elf_image_file(image), x->pc - p->at.bias))
+		x->code = i;
+}
+
+/* False: no memory for it. */
+static bool has_index(struct us_symbols *s)
+{
+	if (s->index.n == s->places.n)
+		return true;
+	us_place_index_fini(&s->index);
+	for (size_t i = 0; i < s->places.n; i++)
+		if (us_place_index_add(&s->index, &s->places.v[i].at) < 0) {
+			us_place_index_fini(&s->index);
+			return false;
+		}
+	us_place_index_sort(&s->index);
+	return true;
+}
+
 /* The place of an image with a symbol at pc, else of one with code there. */
 static const struct place *place_at(struct us_symbols *s,
 				    const struct us_symbol_when *when, us_gva pc)
 {
-	const struct place *second = NULL;
-	for (size_t i = 0; i < s->places.n; i++) {
-		const struct place *p = &s->places.v[i];
-		const struct us_elf_image *image = s->modules.v[p->module].image;
-		if (!is_there(&p->at, when, pc))
-			continue;
-		if (us_elf_image_find(image, pc - p->at.bias))
-			return p;
-		if (!second &&
-		    us_elf_file_code(us_elf_image_file(image), pc - p->at.bias))
-			second = p;
+	struct search x = { s, when, pc, SIZE_MAX, SIZE_MAX };
+	if (when && has_index(s)) {
+		us_place_index_at(&s->index, 0, pc, try_place, &x);
+		if (when->root)
+			us_place_index_at(&s->index, when->root, pc, try_place, &x);
+	} else {
+		for (size_t i = 0; i < s->places.n; i++)
+			try_place(&x, i);
 	}
-	return second;
+	size_t at = x.symbol != SIZE_MAX ? x.symbol : x.code;
+	return at != SIZE_MAX ? &s->places.v[at] : NULL;
 }
 
 static struct us_dwarf *dwarf_of(struct module *m)
