@@ -360,6 +360,50 @@ static bool is_mangling(int lang)
 	return false;
 }
 
+/* A unit's functions that begin at 0. */
+struct at_zero {
+	bool live, dropped;
+	bool is_it; /* a dropped one ends at the wanted address */
+};
+
+static void find_at_zero(struct us_dwarf *d, Dwarf_Die *parent, Dwarf_Addr end,
+			 unsigned depth, const struct charge *since,
+			 struct at_zero *ret)
+{
+	Dwarf_Die die;
+	Dwarf_Addr low, high;
+	if (!depth || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+		if (tag == DW_TAG_namespace || tag == DW_TAG_module)
+			find_at_zero(d, &die, end, depth - 1, since, ret);
+		if (tag != DW_TAG_subprogram || dwarf_lowpc(&die, &low) != 0 || low)
+			continue;
+		bool dropped = is_dropped(d, &die);
+		ret->live |= !dropped;
+		ret->dropped |= dropped;
+		ret->is_it |= dropped && dwarf_highpc(&die, &high) == 0 && high == end;
+	} while (!overdue(d, since) && dwarf_siblingof(&die, &die) == 0);
+}
+
+/* The code of dropped functions is in the ranges of their unit, too.  A unit without
+ * functions, such as assembly, keeps its ranges. */
+static void leave_out_dropped(struct us_dwarf *d, Dwarf_Die *unit, size_t from,
+			      const struct charge *since)
+{
+	size_t n = from;
+	for (size_t i = from; i < d->spans.n; i++) {
+		const struct us_span *s = &d->spans.v[i];
+		struct at_zero at = { 0 };
+		if (s->start == 0)
+			find_at_zero(d, unit, s->end, MAX_NESTING, since, &at);
+		if (!at.is_it && (at.live || !at.dropped))
+			d->spans.v[n++] = *s;
+	}
+	d->spans.n = n;
+}
+
 static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
 		     const struct charge *since)
 {
@@ -375,7 +419,10 @@ static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
 	d->split |= dwarf_hasattr(&u->die, DW_AT_dwo_name) ||
 		    dwarf_hasattr(&u->die, DW_AT_GNU_dwo_name);
 	u->prefer_linkage = is_mangling(dwarf_srclang(&u->die));
+	size_t n = d->spans.n;
 	u->has_ranges = add_ranges(d, &u->die, index, &d->spans, since, &first);
+	if (u->has_ranges && first == 0)
+		leave_out_dropped(d, &u->die, n, since);
 }
 
 static void read_units(struct us_dwarf *d)

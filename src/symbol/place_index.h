@@ -20,7 +20,7 @@ struct us_place_index {
 		us_gva start, last;
 		us_gva farthest; /* the greatest last of these up to this one */
 		size_t number;
-	} *v;
+	} * v;
 	size_t n, cap;
 };
 

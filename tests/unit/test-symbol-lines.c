@@ -302,6 +302,57 @@ static void dropped_functions(void **state)
 	us_symbols_free(s);
 }
 
+/* In another file, all of whose code may be dropped. */
+static void dropped_units(void **state)
+{
+	(void)state;
+	static const char live[] = "volatile int sink;\n"
+				   "int used(int);\n"
+				   "static inline void add(int n) {\n"
+				   "	sink += n;\n"
+				   "}\n"
+				   "void _start(void) {\n"
+				   "	for (;;) add(used(1));\n"
+				   "}\n";
+	static const char other[] = "extern volatile int sink;\n"
+				    "void gone(void) {\n"
+				    "	sink = 3;\n"
+				    "}\n"
+				    "int used(int n) {\n"
+				    "	return sink + n;\n"
+				    "}\n";
+	static const char *const how[] = { "-ffunction-sections -gdwarf-4",
+					   "-ffunction-sections -gdwarf-5",
+					   "-gdwarf-5 -DALL" };
+	struct us_elf_image *image;
+	struct us_symbols *s;
+	struct us_frame f[8];
+	write_file("live.c", live, sizeof(live) - 1);
+	write_file("other.c", other, sizeof(other) - 1);
+	write_file("used.c", "int used(int n) { return n; }\n", 30);
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		bool all = strstr(how[i], "ALL");
+		need("cc -O2 %s -c live.c && cc -O2 %s %s -c other.c && "
+		     "cc -O2 %s -c used.c && ld --gc-sections -Ttext=0 -o d live.o %s",
+		     how[i], how[i], all ? "-Dused=gone_too" : "", how[i],
+		     all ? "used.o other.o" : "other.o");
+		assert_int_equal(us_elf_image_open(in_work_dir("d"), &image, NULL), 0);
+		assert_int_equal(us_symbols_new(&s, NULL), 0);
+		assert_int_equal(us_symbols_add(s, image, 0, NULL), 0);
+		size_t n_inlined = 0;
+		for (uint64_t at = 0; at < 20; at++) {
+			size_t n = us_symbols_lookup(s, at, false, f, 8);
+			assert_true(n > 0);
+			assert_string_equal(f[n - 1].func, "_start");
+			assert_string_equal(f[0].file, "live.c");
+			assert_int_equal(f[n - 1].decl_line, 6);
+			n_inlined += n > 1;
+		}
+		assert_true(n_inlined > 0);
+		us_symbols_free(s);
+	}
+}
+
 static void assembly(void **state)
 {
 	(void)state;
@@ -448,6 +499,7 @@ int main(void)
 		cmocka_unit_test(gnu_mach),
 		cmocka_unit_test(within_inlined_ones),
 		cmocka_unit_test(dropped_functions),
+		cmocka_unit_test(dropped_units),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
