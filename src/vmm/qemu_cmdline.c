@@ -24,6 +24,7 @@ static const char *const flags[] = {
 	"h",
 	"help",
 	"jitdump",
+	"localtime",
 	"mem-prealloc",
 	"no-acpi",
 	"no-fd-bootchk",
@@ -32,27 +33,33 @@ static const char *const flags[] = {
 	"no-kvm",
 	"no-kvm-irqchip",
 	"no-kvm-pit",
+	"no-kvm-pit-reinjection",
 	"no-quit",
 	"no-reboot",
 	"no-shutdown",
 	"no-user-config",
 	"nodefaults",
+	"nodefconfig",
 	"nographic",
 	"old-param",
 	"only-migratable",
 	"perfmap",
 	"portrait",
 	"preconfig",
+	"rtc-td-hack",
 	"s",
 	"sdl",
 	"semihosting",
 	"show-cursor",
 	"singlestep",
 	"snapshot",
+	"std-vga",
+	"tdf",
 	"usb",
 	"version",
 	"win2k-hack",
 	"xen-attach",
+	"xen-create",
 	"xen-domid-restrict",
 	"enable-sync-profile",
 };
@@ -222,11 +229,25 @@ static void parse_gdb(const struct walk *w, struct us_cmdline *c)
 		snprintf(c->gdb, sizeof(c->gdb), "%s", endpoint);
 }
 
+/* Scripts that also run elsewhere name these, which Linux does not have. */
+static bool is_foreign(const char *name, size_t n)
+{
+	static const char *const foreign[] = { "hax", "hvf", "nvmm", "whpx" };
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+		if (strlen(foreign[i]) == n && !strncmp(name, foreign[i], n))
+			return true;
+	return false;
+}
+
 static enum us_accel accel_of(const char *name)
 {
 	/* "kvm:tcg": the first that works; the open fds later show which one that
 	 * was. */
 	size_t n = strcspn(name, ":");
+	while (name[n] && is_foreign(name, n)) {
+		name += n + 1;
+		n = strcspn(name, ":");
+	}
 	if (n == 3 && !strncmp(name, "kvm", n))
 		return US_ACCEL_KVM;
 	if (n == 3 && !strncmp(name, "tcg", n))
@@ -286,6 +307,8 @@ static void parse_accel(const char *value, struct us_cmdline *c, struct later *l
 {
 	char v[64];
 	if (!us_option_get(value, "accel", "accel", v, sizeof(v)))
+		return;
+	if (is_foreign(v, strlen(v)))
 		return;
 	if (!l->accel_option)
 		c->accel = accel_of(v);
