@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_LISTED 20
@@ -89,31 +90,88 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	return false;
 }
 
-static void list(const struct us_profile *p, const struct settings *s,
-		 const struct us_function *f, size_t n)
+/* A function that the user may mean. */
+struct match {
+	const struct us_function *f;
+	uint64_t samples;
+};
+
+/* By samples, then by address. */
+static int hottest_first(const void *a, const void *b)
+{
+	const struct match *x = a, *y = b;
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return (x->f > y->f) - (x->f < y->f);
+}
+
+/* *ret[n] is the caller's to free. */
+static int find_samples(const struct us_profile *p, const struct us_function *f,
+			size_t n, struct match **ret, struct us_err *e)
+{
+	_cleanup_free_ uint64_t *samples = calloc(n, sizeof(*samples));
+	struct match *m = calloc(n, sizeof(*m));
+	if (!samples || !m || us_annotate_samples(p, f, n, samples) < 0) {
+		free(m);
+		return us_fail(e, -ENOMEM, "no memory for %zu functions", n);
+	}
+	for (size_t i = 0; i < n; i++)
+		m[i] = (struct match){ &f[i], samples[i] };
+	qsort(m, n, sizeof(*m), hottest_first);
+	*ret = m;
+	return 0;
+}
+
+static void list(const struct settings *s, const struct match *m, size_t n)
 {
 	char name[US_DEMANGLED_MAX], safe[512];
-	fprintf(stderr, "uniscope: annotate %s: %zu functions have this name:\n",
+	fprintf(stderr, "uniscope: annotate %s: %zu functions match:\n",
 		us_printable(safe, sizeof(safe), s->function), n);
 	bool same_place = false;
-	for (size_t i = 1; i < n; i++)
-		same_place |= f[i].start == f[i - 1].start;
+	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
+		for (size_t k = 0; k < i; k++)
+			same_place |= m[i].f->start == m[k].f->start;
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
-		const char *shown = us_demangle(f[i].raw, US_NAME_LONG, name,
+		const struct us_function *f = m[i].f;
+		const char *shown = us_demangle(f->raw, US_NAME_LONG, name,
 						sizeof(name));
-		fprintf(stderr, "  0x%" PRIx64 "  %s", f[i].start,
-			us_printable(safe, sizeof(safe), shown ? shown : f[i].raw));
+		fprintf(stderr, "  0x%" PRIx64 "  %s", f->start,
+			us_printable(safe, sizeof(safe), shown ? shown : f->raw));
 		if (same_place)
 			fprintf(stderr, " (%s)",
-				us_printable(safe, sizeof(safe), f[i].module));
-		fprintf(stderr, "  (%" PRIu64 " samples)\n",
-			us_annotate_samples(p, &f[i]));
+				us_printable(safe, sizeof(safe), f->module));
+		fprintf(stderr, "  (%" PRIu64 " samples)\n", m[i].samples);
 	}
 	if (n > MAX_LISTED)
 		fprintf(stderr, "  and %zu more\n", n - MAX_LISTED);
 	fputs(same_place ? "  try: uniscope annotate 'NAME (IMAGE)', as listed here\n"
 			 : "  try: uniscope annotate 0xADDRESS, with one of these\n",
 	      stderr);
+}
+
+/* The one that has all samples goes to *ret.  1: no single one has, and they were
+ * listed; or -errno. */
+static int choose(const struct us_profile *p, const struct settings *s,
+		  const struct us_function *f, size_t n, const struct us_function **ret,
+		  struct us_err *e)
+{
+	_cleanup_free_ struct match *m = NULL;
+	*ret = f;
+	if (n == 1)
+		return 0;
+	int r = find_samples(p, f, n, &m, e);
+	if (r < 0 || !m)
+		return r;
+	if (!m[0].samples || m[1].samples) {
+		list(s, m, n);
+		return 1;
+	}
+	*ret = m[0].f;
+	fprintf(stderr,
+		"note: %zu functions match; the only one with samples is at 0x%" PRIx64
+		"\n",
+		n, m[0].f->start);
+	return 0;
 }
 
 /* Annotation needs the code at the same addresses in all recordings. */
@@ -144,12 +202,11 @@ static int run(const struct settings *s, struct us_err *e)
 		r = check_places(p, e);
 	if (r == 0)
 		r = us_annotate_find(p, s->function, &f, &n, e);
-	if (r == 0 && n > 1) {
-		list(p, s, f, n);
-		return 1;
-	}
+	const struct us_function *chosen;
 	if (r == 0)
-		r = us_annotate(p, f, &s->annotate, &a, e);
+		r = choose(p, s, f, n, &chosen, e);
+	if (r == 0)
+		r = us_annotate(p, chosen, &s->annotate, &a, e);
 	if (r == 0)
 		r = s->json ? us_annotation_json(a, stdout, e)
 			    : us_annotation_text(a, &s->report, s->callers, stdout, e);

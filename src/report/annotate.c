@@ -453,18 +453,40 @@ int us_annotate(const struct us_profile *p, const struct us_function *f,
 	return r;
 }
 
-uint64_t us_annotate_samples(const struct us_profile *p, const struct us_function *f)
+/* The first of these functions that begins behind pc. */
+static size_t first_behind(const struct us_function *f, size_t n, us_gva pc)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (f[mid].start <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+int us_annotate_samples(const struct us_profile *p, const struct us_function *f,
+			size_t n, uint64_t *ret)
 {
 	struct us_profile_pc *pc;
-	size_t n;
-	uint64_t sum = 0;
-	if (us_profile_pcs(p, &pc, &n) < 0)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		if (us_profile_pc_in(p, &pc[i], f))
-			sum += pc[i].self;
+	size_t n_pc;
+	uint64_t largest = 0;
+	int r = us_profile_pcs(p, &pc, &n_pc);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = 0;
+		largest = f[i].size > largest ? f[i].size : largest;
+	}
+	for (size_t k = 0; k < n_pc; k++)
+		for (size_t i = pc[k].self ? first_behind(f, n, pc[k].pc) : 0;
+		     i > 0 && pc[k].pc - f[i - 1].start < largest; i--)
+			if (us_profile_pc_in(p, &pc[k], &f[i - 1]))
+				ret[i - 1] += pc[k].self;
 	free(pc);
-	return sum;
+	return 0;
 }
 
 void us_annotation_free(struct us_annotation *a)

@@ -84,8 +84,11 @@ struct us_annotation {
 US_MUST_CHECK int us_annotate_find(const struct us_profile *p, const char *text,
 				   struct us_function **ret, size_t *ret_n,
 				   struct us_err *e);
-/* Samples with the program counter in the function. */
-uint64_t us_annotate_samples(const struct us_profile *p, const struct us_function *f);
+/* Samples with the program counter in each of these n functions, which are sorted by
+ * address: ret[n].  0 or -ENOMEM. */
+US_MUST_CHECK int us_annotate_samples(const struct us_profile *p,
+				      const struct us_function *f, size_t n,
+				      uint64_t *ret);
 
 /* -ENOEXEC: the image is not what ran, or does not have its code.  p must outlive
  * *ret. */

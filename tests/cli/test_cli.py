@@ -809,6 +809,25 @@ class Several(Cli):
         self.assertNotIn("knows no processes",
                          run("report", "--format", "chrome", self.files[0]).stdout)
 
+    def test_annotate_of_many(self):
+        """Of the functions that match, the only one with samples is meant."""
+        report = json.loads(run("report", "--json", self.files[0]).stdout)
+        leaf = max(report["functions"], key=lambda f: f["self"])
+        first = int(leaf["name"].split("-")[0], 16)
+
+        names = self.path("names")
+        with open(names, "w", encoding="ascii") as f:
+            for i in range(40):
+                f.write(f"{first - 4096 + 16 * i:016x} t f_{i}\n")
+            f.write(f"{first:016x} t f_hot\n{first + 64:016x} t end\n")
+        done = run("annotate", "-e", names, self.files[0], "f_.*")
+        self.assertIn(f"41 functions match; the only one with samples is at {first:#x}",
+                      done.stderr)
+        done = self.fails(1, "40 functions match:", "annotate", "-e", names, self.files[0],
+                          "f_[0-9]+")
+        rows = re.findall(r"^  0x[0-9a-f]+  (f_\d+)  \(0 samples\)$", done.stderr, re.M)
+        self.assertEqual(rows, [f"f_{i}" for i in range(20)])
+
     def test_bad_ones(self):
         self.fails(1, "are the same recording", "report", self.files[0], self.files[0])
         self.fails(1, "open .*none: No such file", "report", self.files[0], self.path("none"))

@@ -402,8 +402,10 @@ static void test_address_spaces(void **state)
 	assert_int_equal(n, 2);
 	assert_string_equal(f[0].module, "prog");
 	assert_string_equal(f[1].module, "second");
-	assert_int_equal(us_annotate_samples(p, &f[0]), 10);
-	assert_int_equal(us_annotate_samples(p, &f[1]), 3);
+	uint64_t samples[2];
+	assert_int_equal(us_annotate_samples(p, f, 2, samples), 0);
+	assert_int_equal(samples[0], 10);
+	assert_int_equal(samples[1], 3);
 	free(f);
 	check_space(p, "work_one (prog)", 10, "work.c", "\tx += 1;");
 	check_space(p, "work_one (second)", 3, "other.c", "\tx += 3;");
