@@ -3,6 +3,7 @@
 #include "cmd/new_file.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -135,10 +136,75 @@ static int name_it(struct us_new_file *f)
 	return 0;
 }
 
+static int copy_all(int from, int to)
+{
+	char bytes[65536];
+	off_t at = 0;
+	ssize_t n;
+	while ((n = pread(from, bytes, sizeof(bytes), at)) > 0) {
+		int r = us_write_all(to, bytes, (size_t)n);
+		if (r < 0)
+			return r;
+		at += n;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+/* A file whose last name was removed cannot get another one. */
+static int write_again(struct us_new_file *f, struct us_err *e)
+{
+	_cleanup_close_ int to = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+				      0600);
+	int r = to < 0 ? -errno : copy_all(f->fd, to);
+	if (r == 0) {
+		us_new_file_give_back(to);
+		return 0;
+	}
+	if (to >= 0)
+		unlink(f->path);
+	us_fail(e, -EIO, "write %s: it was removed meanwhile, and now: %s", f->path,
+		strerror(-r));
+	us_hint(e, "name a file with -o that nobody removes");
+	return -EIO;
+}
+
+static bool is_at(const char *path, const struct stat *is)
+{
+	struct stat named;
+	return stat(path, &named) == 0 && named.st_dev == is->st_dev &&
+	       named.st_ino == is->st_ino;
+}
+
+/* Somebody may have moved or removed it since it was kept.  Of a file that began
+ * without a name, the kernel does not say where it is. */
+static int find_again(struct us_new_file *f, struct us_err *e)
+{
+	struct stat is;
+	char link[64], now[sizeof(f->path)];
+	if (fstat(f->fd, &is) < 0 || is_at(f->path, &is))
+		return 0;
+	if (!is.st_nlink)
+		return write_again(f, e);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	ssize_t n = readlink(link, now, sizeof(now) - 1);
+	now[n > 0 ? n : 0] = '\0';
+	if (!is_at(now, &is)) {
+		us_fail(e, -EIO, "write %s: it was moved or replaced meanwhile",
+			f->path);
+		us_hint(e, "under its new name it is whole");
+		return -EIO;
+	}
+	memcpy(f->path, now, sizeof(now));
+	f->moved = true;
+	return 0;
+}
+
 int us_new_file_keep(struct us_new_file *f, struct us_err *e)
 {
-	if (f->in_place || f->kept)
+	if (f->in_place)
 		return 0;
+	if (f->kept)
+		return find_again(f, e);
 	int r = f->hidden[0] ? 0 : name_it(f);
 	if (r == 0 && f->hidden[0] && rename(f->hidden, f->path) < 0)
 		r = -errno;
@@ -147,6 +213,14 @@ int us_new_file_keep(struct us_new_file *f, struct us_err *e)
 	f->hidden[0] = '\0';
 	f->kept = true;
 	return 0;
+}
+
+bool us_new_file_is_stdout(const char *path)
+{
+	struct stat to, out;
+	return stat(path, &to) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
+	       (S_ISREG(to.st_mode) || S_ISFIFO(to.st_mode)) &&
+	       to.st_dev == out.st_dev && to.st_ino == out.st_ino;
 }
 
 void us_tell_written(const char *path)

@@ -15,7 +15,8 @@ struct us_new_file {
 	/* Its name until it is kept; "": it has none, or it is in place. */
 	char hidden[US_STORE_MAX_PATH];
 	bool in_place, kept;
-	int fd; /* the caller's, who closes it */
+	bool moved; /* by somebody, to path, since it was kept */
+	int fd;	    /* the caller's, who closes it */
 };
 
 /*
@@ -25,10 +26,16 @@ struct us_new_file {
  */
 US_MUST_CHECK int us_new_file_open(struct us_new_file *f, const char *path,
 				   struct us_err *e);
-/* Give it its name: an earlier file of that name is gone.  fd must be open. */
+/* Give it its name: an earlier file of that name is gone.  If it was kept before, and
+ * has been removed since, it is written again; if it was moved, path says where to.  fd
+ * must be open. */
 US_MUST_CHECK int us_new_file_keep(struct us_new_file *f, struct us_err *e);
 /* Remove the file unless it was kept or is in place.  Does not close fd. */
 void us_new_file_drop(struct us_new_file *f);
+
+/* Is it what standard output leads to, such as /dev/stdout?  Opened once more, each
+ * would write over what the other has written. */
+bool us_new_file_is_stdout(const char *path);
 
 /* Print "wrote FILE" to standard output. */
 void us_tell_written(const char *path);

@@ -325,6 +325,65 @@ class Recording(Cli):
         self.assertIn(f"note: --symbols {folder} did not answer in 2 s", done.stderr)
         self.assertIn("0 lost", done.stdout)
 
+    def meddled(self, out, wait_for, meddle):
+        """A recording to this file, with which somebody meddles meanwhile."""
+        vm = subprocess.Popen([PROGRAM, "record", "-d", "2", "-o", out, "fake:"], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        grows(wait_for)
+        meddle()
+        said, errors = vm.communicate(timeout=300)
+        return vm.returncode, said, errors
+
+    def test_a_file_that_is_removed(self):
+        """What was written is there, or it is an error."""
+        out = self.path("r.data")
+        code, said, errors = self.meddled(out, out, lambda: os.unlink(out))
+        self.assertEqual(code, 0, errors)
+        self.assertIn(f"wrote {out}", said)
+        self.assertEqual(run("report", out).returncode, 0)
+        os.unlink(out)
+        moved = self.path("moved.data")
+        code, said, errors = self.meddled(out, out, lambda: os.rename(out, moved))
+        if code:
+            self.assertIn("it was moved or replaced meanwhile", errors)
+        self.assertIn(f"wrote {moved}" if not code else "0 lost", said)
+        self.assertEqual(run("report", moved).returncode, 0)
+        page = self.path("p.html")
+        code, said, errors = self.meddled(page, page + ".data", lambda: os.unlink(page))
+        self.assertEqual(code, 0, errors)
+        self.assertGreater(os.path.getsize(page), 1000)
+        self.assertFalse(os.path.exists(page + ".data"))
+
+    def test_a_folder_that_is_removed(self):
+        for name in ("r.data", "r.folded"):
+            folder = self.path("gone")
+            os.mkdir(folder)
+            out = os.path.join(folder, name)
+            data = out if name.endswith(".data") else out + ".data"
+            code, said, errors = self.meddled(out, data, lambda: shutil.rmtree(folder))
+            self.assertEqual(code, 1, errors)
+            self.assertNotIn("wrote", said)
+            self.assertIn("it was removed meanwhile, and now: No such file", errors)
+
+    def test_standard_output_by_name(self):
+        out = self.path("named.data")
+        for mode in ("wb", "ab"):
+            with open(out, mode) as f:
+                done = subprocess.run([PROGRAM, "record", "-d", "0.3", "-o", "/dev/stdout",
+                                       "fake:"], stdin=subprocess.DEVNULL, stdout=f,
+                                      stderr=subprocess.PIPE, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("0 lost", done.stderr)
+            self.assertEqual(run("report", out).returncode, 0)
+            os.unlink(out)
+        recording = self.fake()
+        with open(self.path("text"), "wb") as f:
+            subprocess.run([PROGRAM, "report", "-f", "folded", "-o", "/dev/stdout", recording],
+                           stdout=f, check=True, timeout=300)
+        with open(self.path("text"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), run("report", "-f", "folded", recording).stdout)
+
     def test_the_sums_match(self):
         out = self.path("f.data")
         done = run("record", "-d", "0.5", "--json", "-o", out, "fake:")

@@ -170,7 +170,7 @@ static int begin_file(struct us_recording *r, struct us_err *e)
 		ret = write_modules(r, e);
 	if (ret == 0)
 		ret = us_writer_flush(r->writer, e);
-	return ret < 0 ? us_wrap(e, "write %s", r->output.path) : 0;
+	return ret < 0 ? us_wrap(e, "write %s", us_output_shown(&r->output)) : 0;
 }
 
 /* Find a Linux kernel in the guest; without one the file says why names are missing. */

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #define DEFAULT_NAME "uniscope.data"
 
@@ -42,7 +43,7 @@ static int open_stdout(struct us_output *o, struct us_err *e)
 int us_output_open(struct us_output *o, const char *name, struct us_err *e)
 {
 	*o = (struct us_output){ .fd = -1, .result_fd = -1, .open = true };
-	if (name && !strcmp(name, "-"))
+	if (name && (!strcmp(name, "-") || us_new_file_is_stdout(name)))
 		return open_stdout(o, e);
 	if (name && strlen(name) + sizeof(".data") > sizeof(o->path))
 		return us_fail(e, -ENAMETOOLONG, "-o: the name is too long");
@@ -67,7 +68,12 @@ static int keep_recording(struct us_output *o, struct us_err *e)
 	bool is_new = !o->is_stdout && o->path[0] && !o->file.kept;
 	if (is_new && o->by_default && access(DEFAULT_NAME, F_OK) == 0)
 		rename(DEFAULT_NAME, DEFAULT_NAME ".old");
-	return is_new ? us_new_file_keep(&o->file, e) : 0;
+	if (o->is_stdout || !o->path[0])
+		return 0;
+	int r = us_new_file_keep(&o->file, e);
+	if (r == 0 && o->file.moved)
+		snprintf(o->path, sizeof(o->path), "%s", o->file.path);
+	return r;
 }
 
 int us_output_keep(struct us_output *o, struct us_err *e)
@@ -83,19 +89,35 @@ bool us_output_colour(FILE *out)
 	       !(term && !strcmp(term, "dumb"));
 }
 
+static bool has_room(const char *dir)
+{
+	struct statvfs s;
+	return statvfs(dir, &s) == 0 && s.f_bavail > 0;
+}
+
 /* On a disk if possible: the file grows for as long as somebody watches. */
 int us_output_temporary(struct us_output *o, struct us_err *e)
 {
 	const char *dirs[] = { getenv("TMPDIR"), "/var/tmp", P_tmpdir };
 	*o = (struct us_output){ .fd = -1, .result_fd = -1, .open = true };
-	for (size_t i = 0; o->fd < 0 && i < sizeof(dirs) / sizeof(*dirs); i++)
-		if (dirs[i] && *dirs[i])
-			o->fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (o->fd < 0)
+	for (size_t i = 0; o->fd < 0 && i < sizeof(dirs) / sizeof(*dirs); i++) {
+		if (!dirs[i] || !*dirs[i] || !has_room(dirs[i]))
+			continue;
+		o->fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		snprintf(o->shown, sizeof(o->shown), "a temporary file in %s", dirs[i]);
+	}
+	if (o->fd < 0) {
 		o->fd = memfd_create("recording", MFD_CLOEXEC);
+		snprintf(o->shown, sizeof(o->shown), "a temporary file in memory");
+	}
 	return o->fd < 0 ? us_fail(e, -EIO, "create a temporary file: %s",
 				   strerror(errno))
 			 : 0;
+}
+
+const char *us_output_shown(const struct us_output *o)
+{
+	return o->path[0] ? o->path : o->shown;
 }
 
 void us_output_cut(struct us_output *o, uint64_t good_bytes)
@@ -164,6 +186,9 @@ static int write_result(struct us_output *o, struct us_err *e)
 			r = us_fail(e, -errno, "%s", strerror(errno));
 		if (r == 0)
 			r = us_new_file_keep(&o->result_file, e);
+		if (r == 0 && o->result_file.moved)
+			snprintf(o->result, sizeof(o->result), "%s",
+				 o->result_file.path);
 		if (r == 0)
 			us_output_caution(o->format, p);
 		fclose(f);

@@ -20,6 +20,7 @@
 struct us_output {
 	char path[US_STORE_MAX_PATH];	/* of the recording */
 	char result[US_STORE_MAX_PATH]; /* of the converted file; "": none wanted */
+	char shown[256];		/* of one without a path: what to call it */
 	const struct us_format *format;
 	const struct us_debug_dirs *dirs; /* NULL: none */
 	bool raw_names;			  /* for the result: names are not demangled */
@@ -31,12 +32,15 @@ struct us_output {
 	bool open, is_stdout, converted;
 };
 
-/* name: NULL for uniscope.data, "-" for standard output.  Files are created with mode
- * 0600.  On failure nothing is left behind. */
+/* name: NULL for uniscope.data, "-" for standard output, and so is another name of what
+ * that leads to.  Files are created with mode 0600.  On failure nothing is left behind.
+ */
 US_MUST_CHECK int us_output_open(struct us_output *o, const char *name,
 				 struct us_err *e);
 /* A file without a name, which disappears when it is closed.  path is "". */
 US_MUST_CHECK int us_output_temporary(struct us_output *o, struct us_err *e);
+/* For messages: its path, or words for a temporary file. */
+const char *us_output_shown(const struct us_output *o);
 /* Give recording and result their names, before rights are dropped (rights.h).  From
  * now on the recording is found, even if this process is killed.  An earlier
  * uniscope.data is kept as uniscope.data.old. */

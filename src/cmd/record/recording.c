@@ -130,7 +130,7 @@ int us_recordings_read(const char *const *path, size_t n,
 int us_result_open(struct us_result *o, const char *path, struct us_err *e)
 {
 	*o = (struct us_result){ .path = path, .f = stdout };
-	if (!path || !strcmp(path, "-"))
+	if (!path || !strcmp(path, "-") || us_new_file_is_stdout(path))
 		return 0;
 	int r = us_new_file_open(&o->file, path, e);
 	o->f = r < 0 ? NULL : fdopen(o->file.fd, "w");
