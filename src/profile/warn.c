@@ -57,30 +57,58 @@ static const struct us_profile_func *outermost(struct us_profile *p, uint32_t st
 		       : NULL;
 }
 
-#define MAX_CANDIDATES 64
+#define MAX_CUT_PLACES 64
 
-/* Where stacks are cut: in programs without a file, and otherwise the function with
- * most of them, of the first few. */
-struct cut_places {
-	uint64_t ends[US_N_END], programs;
-	const struct us_profile_func *func[MAX_CANDIDATES];
-	uint64_t weight[MAX_CANDIDATES];
-	const struct us_profile_func *most;
+/* A function; or all code of a module that has no names, such as [jit]. */
+struct cut_place {
+	const char *name;
+	bool is_module;
+	uint64_t weight;
 };
 
+/* Where stacks are cut: in programs without a file, and otherwise the place with most
+ * of them. */
+struct cut_places {
+	uint64_t ends[US_N_END], programs;
+	struct cut_place v[MAX_CUT_PLACES];
+	const struct cut_place *most;
+};
+
+/* If there are too many, the least one is replaced by the new one, which takes over its
+ * weight: so one with a large part of the whole stays, whatever the order. */
 static void add_place(struct cut_places *c, const struct us_profile_func *f,
 		      uint64_t weight)
 {
-	size_t k = 0;
-	while (k < MAX_CANDIDATES && c->func[k] && c->func[k] != f)
-		k++;
-	if (k == MAX_CANDIDATES)
-		return;
-	c->func[k] = f;
-	c->weight[k] += weight;
+	const bool is_module = !f->known;
+	const char *name = is_module ? f->module : f->name;
+	struct cut_place *place = c->v;
+	for (size_t k = 0; k < MAX_CUT_PLACES; k++) {
+		struct cut_place *x = &c->v[k];
+		bool same = x->name == name ||
+			    (is_module && x->name && !strcmp(x->name, name));
+		if (x->is_module == is_module && same) {
+			x->weight += weight;
+			return;
+		}
+		if (x->weight < place->weight)
+			place = x;
+	}
+	*place = (struct cut_place){ name, is_module, place->weight + weight };
 }
 
-static void find_places(struct us_profile *p, struct cut_places *c)
+/* One place is worth a word only if it has a good part of what is cut, and programs
+ * without a file, of which the warning tells anyway, have not more. */
+static void find_most(struct cut_places *c, uint64_t cut)
+{
+	const struct cut_place *most = c->v;
+	for (size_t k = 1; k < MAX_CUT_PLACES; k++)
+		if (c->v[k].weight > most->weight)
+			most = &c->v[k];
+	if (most->weight && most->weight * 3 >= cut && most->weight >= c->programs)
+		c->most = most;
+}
+
+static void find_places(struct us_profile *p, struct cut_places *c, uint64_t cut)
 {
 	memcpy(c->ends, p->sum.ends, sizeof(c->ends));
 	for (size_t i = 0; i < p->key_ends.cap; i++) {
@@ -98,16 +126,11 @@ static void find_places(struct us_profile *p, struct cut_places *c)
 			uint64_t take = x.value < c->ends[x.b] ? x.value : c->ends[x.b];
 			c->ends[x.b] -= take;
 			c->programs += take;
-		} else if (f->known) {
+		} else if (f->known || f->module) {
 			add_place(c, f, x.value);
 		}
 	}
-	uint64_t best = 0;
-	for (size_t k = 0; k < MAX_CANDIDATES && c->func[k]; k++)
-		if (c->weight[k] > best) {
-			best = c->weight[k];
-			c->most = c->func[k];
-		}
+	find_most(c, cut);
 }
 
 static void warn_of_cut_stacks(struct us_profile *p)
@@ -121,7 +144,7 @@ static void warn_of_cut_stacks(struct us_profile *p)
 	uint64_t cut = all - p->sum.ends[US_END_ROOT] - p->sum.ends[US_END_NONE];
 	if (!all || cut * 20 < all)
 		return;
-	find_places(p, &c);
+	find_places(p, &c, cut);
 	if (c.programs) {
 		us_append(why, sizeof(why),
 			  "%.1f %% in programs without a file (-e FILE)",
@@ -137,7 +160,8 @@ static void warn_of_cut_stacks(struct us_profile *p)
 		then = "; ";
 	}
 	if (c.most)
-		us_append(why, sizeof(why), "; most at %.100s", c.most->name);
+		us_append(why, sizeof(why), "; most %s %.100s",
+			  c.most->is_module ? "in" : "at", c.most->name);
 	us_profile_warn(p,
 			"%.1f %% of the stacks are cut, outer callers are missing: %s",
 			100.0 * (double)cut / (double)all, why);
