@@ -366,6 +366,7 @@ def refusals_say_why(args):
     bare = us.data("bare.elf")
     subprocess.run(["objcopy", "-S", vm[-1], bare], check=True)
     for command, words in (
+            (["--functions=vfs_read", *vm[:-1], bare], "kallsyms"),
             (["--", "true"], "no QEMU"),
             (["--", "qemu-system-x86_64", "-enable-kvm"], "KVM"),
             (["--", "qemu-system-x86_64", "-accel", "kvm"], "KVM"),

@@ -553,6 +553,16 @@ def refusals_say_why(args):
     us = Uniscope(args.build)
     elf = os.path.join(args.build, "tests/guests/shares.elf")
     vm = ["--", "qemu-system-x86_64", "-kernel", elf]
+    bare, packed = us.data("bare.elf"), us.data("bzImage")
+    subprocess.run(["objcopy", "-S", elf, bare], check=True)
+    with open(packed, "w", encoding="ascii") as f:
+        f.write("no ELF file\n" * 100)
+    for option in ("-f", "--notrace", "--from", "--until"):
+        for file, words in ((bare, "bare.elf is stripped"), (packed, "bzImage is no ELF file")):
+            said = us.run("trace", "-o", us.data("x.data"), option, "^vfs_read$", *vm[:-1], file,
+                          good=(1,)).stderr
+            check(words in said and "no symbols" in said and "kallsyms" in said,
+                  f"{option}: {said}")
     for command, words in (
             (["--", "true"], "no QEMU"), (["--", "qemu-system-x86_64", "-enable-kvm"], "KVM"),
             (["--from", "nothing_like_it", *vm], "no such function"),

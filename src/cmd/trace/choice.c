@@ -76,8 +76,22 @@ static int fail_missing(const char *option, const char *name, struct us_err *e)
 	return -EINVAL;
 }
 
-int us_trace_choice_check(const struct us_trace_choice *c, struct us_err *e)
+/* The first option that needs names; NULL: none was given. */
+static const char *needs_names(const struct us_trace_choice *c)
 {
+	return c->from	   ? "--from"
+	       : c->until  ? "--until"
+	       : c->filter ? "--filter"
+	       : c->hide   ? "--notrace"
+			   : NULL;
+}
+
+int us_trace_choice_check(const struct us_trace_choice *c,
+			  const struct us_plugin_run *r, struct us_err *e)
+{
+	const char *option = needs_names(c);
+	if (option && !r->n_function)
+		return us_plugin_run_fail_unnamed(r, option, e);
 	if (c->from && !c->n_from)
 		return fail_missing("--from", c->from, e);
 	if (c->until && !c->n_until)

@@ -5,6 +5,7 @@
 #define US_CMD_TRACE_CHOICE_H
 
 #include "base/err.h"
+#include "cmd/trace/plugin_run.h"
 #include "trace/functions_write.h"
 
 #include <regex.h>
@@ -21,8 +22,10 @@ struct us_trace_choice {
 /* filter, hide, from and until must be set.  -EINVAL: not a regular expression. */
 US_MUST_CHECK int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e);
 void us_trace_choice_fini(struct us_trace_choice *c);
-/* After all functions were passed: was each named one found?  -EINVAL: no. */
+/* After all functions of this run were passed: was each named one found?  -EINVAL: no,
+ * or there are no functions to choose from. */
 US_MUST_CHECK int us_trace_choice_check(const struct us_trace_choice *c,
+					const struct us_plugin_run *r,
 					struct us_err *e);
 
 #endif

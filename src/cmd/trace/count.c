@@ -104,7 +104,7 @@ static void tell_start(const struct counting *n)
 	else
 		fprintf(stderr,
 			"uniscope: %s; functions are known by their addresses\n",
-			r->images.note[0] ? r->images.note : "no symbols (-e ELF)");
+			us_plugin_run_why_unnamed(r));
 }
 
 static int check_mixed(void *ctx, struct us_err *e)
@@ -195,14 +195,9 @@ static int show(struct counting *n, struct us_err *e)
 /* The plugin must know the functions before the guest executes them. */
 static int check_list(const struct counting *n, struct us_err *e)
 {
-	if (n->run.n_function)
-		return us_count_list_check(&n->list, e);
-	const char *note = n->run.images.note;
-	us_fail(e, -EINVAL, "--functions: %s",
-		note[0] ? note : "the guest's image has no symbols");
-	us_hint(e, "-e ELF names one with symbols; without --functions, functions are "
-		   "known by their addresses");
-	return -EINVAL;
+	return n->run.n_function
+		       ? us_count_list_check(&n->list, e)
+		       : us_plugin_run_fail_unnamed(&n->run, "--functions", e);
 }
 
 static int attach(struct counting *n, struct us_err *e)

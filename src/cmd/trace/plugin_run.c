@@ -198,6 +198,22 @@ int us_plugin_run_prepare(struct us_plugin_run *r, const struct us_plugin_asked 
 	return rc;
 }
 
+const char *us_plugin_run_why_unnamed(const struct us_plugin_run *r)
+{
+	return r->images.note[0] ? r->images.note : "no symbols (-e ELF)";
+}
+
+int us_plugin_run_fail_unnamed(const struct us_plugin_run *r, const char *option,
+			       struct us_err *e)
+{
+	us_fail(e, -EINVAL, "%s needs names of functions: %s", option,
+		us_plugin_run_why_unnamed(r));
+	us_hint(e,
+		"-e FILE with symbols; for Linux booted with nokaslr: -e vmlinux, or "
+		"-e with a copy of the guest's /proc/kallsyms, made as root");
+	return -EINVAL;
+}
+
 int us_plugin_run_start(struct us_plugin_run *r, struct us_plugin_command *c,
 			struct us_err *e)
 {

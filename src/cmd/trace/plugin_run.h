@@ -53,6 +53,11 @@ bool us_plugin_run_is_stopped(void); /* true: such a signal arrived */
 US_MUST_CHECK int us_plugin_run_prepare(struct us_plugin_run *r,
 					const struct us_plugin_asked *asked,
 					struct us_err *e);
+/* If n_function is 0: why. */
+const char *us_plugin_run_why_unnamed(const struct us_plugin_run *r);
+/* -EINVAL: this option is of no use for that reason; the hint says what gives names. */
+int us_plugin_run_fail_unnamed(const struct us_plugin_run *r, const char *option,
+			       struct us_err *e);
 /* Start QEMU; sets c->dir, functions and deterministic. */
 US_MUST_CHECK int us_plugin_run_start(struct us_plugin_run *r,
 				      struct us_plugin_command *c, struct us_err *e);

@@ -307,7 +307,7 @@ static void tell_start(const struct tracing *t)
 	else
 		fprintf(stderr,
 			"uniscope: %s; functions are known by their addresses\n",
-			r->images.note[0] ? r->images.note : "no symbols (-e ELF)");
+			us_plugin_run_why_unnamed(r));
 }
 
 static void tell_end(const struct tracing *t)
@@ -368,7 +368,7 @@ static int run(struct tracing *t, struct us_err *e)
 	struct us_plugin_command c = { .verb = "trace", .trace = t->options };
 	int r = us_plugin_run_prepare(&t->run, &t->set->asked, e);
 	if (r == 0)
-		r = us_trace_choice_check(&t->set->choice, e);
+		r = us_trace_choice_check(&t->set->choice, &t->run, e);
 	if (r == 0 && t->set->listen)
 		r = open_server(t, e);
 	if (r < 0)
