@@ -16,6 +16,12 @@
 
 #define BATCH 65536U /* records */
 
+static bool is_others(const struct us_events_head *h)
+{
+	return !memcmp(h->magic, US_EVENTS_MAGIC, sizeof(h->magic)) &&
+	       h->version != US_EVENTS_VERSION;
+}
+
 static bool is_possible(const struct us_events_head *h, uint64_t size)
 {
 	return !memcmp(h->magic, US_EVENTS_MAGIC, sizeof(h->magic)) &&
@@ -58,10 +64,15 @@ int us_events_open(const char *path, struct us_events_file *ret, struct us_err *
 	bool possible = is_possible(&ret->head, ret->size);
 	if (possible && ret->copy)
 		return 0;
+	bool others = is_others(&ret->head);
 	us_events_close(ret);
-	return possible ? us_fail(e, -ENOMEM, "out of memory")
-			: us_fail(e, -EBADMSG, "read %s: this is not a trace from QEMU",
-				  path);
+	if (possible)
+		return us_fail(e, -ENOMEM, "out of memory");
+	return us_fail(e, -EBADMSG,
+		       others ? "read %s: the plugin that wrote it is of another "
+				"version of uniscope"
+			      : "read %s: this is not a trace from QEMU",
+		       path);
 }
 
 void us_events_close(struct us_events_file *f)

@@ -11,6 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool is_others(const struct us_counts_head *h)
+{
+	return !memcmp(h->magic, US_COUNTS_MAGIC, sizeof(h->magic)) &&
+	       h->version != US_COUNTS_VERSION;
+}
+
 static bool is_possible(const struct us_counts_head *h, uint64_t size)
 {
 	uint64_t nodes = (uint64_t)h->n_node * sizeof(struct us_counts_node);
@@ -47,8 +53,13 @@ int us_counts_open(const char *path, struct us_counts *ret, struct us_err *e)
 	memcpy(&ret->head, p, sizeof(ret->head));
 	if (is_possible(&ret->head, ret->size))
 		return 0;
+	bool others = is_others(&ret->head);
 	us_counts_close(ret);
-	return us_fail(e, -EBADMSG, "read %s: this is no file of counts", path);
+	return us_fail(e, -EBADMSG,
+		       others ? "read %s: the plugin that wrote it is of another "
+				"version of uniscope"
+			      : "read %s: this is no file of counts",
+		       path);
 }
 
 void us_counts_close(struct us_counts *c)

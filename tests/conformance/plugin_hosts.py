@@ -243,6 +243,22 @@ class Hosts:
             check(done.returncode == 1 and f"of versions {least} to {most}" in done.stderr
                   and "this plugin has version 1" in done.stderr, f"{done}")
 
+    def uniscope_is_of_another_version(self):
+        """The program beside a plugin whose files have another version."""
+        with open(self.plugin, "rb") as f:
+            plugin = f.read()
+        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+            program = shutil.copy(self.us.program, folder)
+            out = "-o", self.us.data()
+            for magic, *command in ((b"USBOOT", "boot"), (b"USBOOT", "boot", "--profile", *out),
+                                    (b"USFUNCS", "count", *out), (b"USFUNCS", "trace", *out)):
+                at = plugin.index(magic) + len(magic)
+                with open(os.path.join(folder, "uniscope-plugin.so"), "wb") as f:
+                    f.write(plugin[:at] + b"!" + plugin[at + 1:])
+                done = patience.run([program, *command, "--", *self.vm(self.qemu.program)], 60)
+                check(done.returncode == 1 and "of another version of uniscope" in done.stderr,
+                      f"{command}: {done}")
+
     def is_for_another_guest(self):
         for target, machine, words in (("mips", 1, "architecture mips"),
                                        ("x86_64", 0, "linux-user")):
@@ -363,6 +379,8 @@ def main():
                        ("QEMU has no plugins", hosts.has_no_plugins),
                        ("Xen's QEMU has none", hosts.is_xens),
                        ("QEMU is of another version", hosts.is_of_another_version),
+                       ("uniscope is of another version",
+                        hosts.uniscope_is_of_another_version),
                        ("QEMU is for another guest", hosts.is_for_another_guest),
                        ("QEMU runs already", hosts.runs_already),
                        ("another's symbols are beside the kernel",

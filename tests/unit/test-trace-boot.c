@@ -5,6 +5,7 @@
 #include "trace/plugin/boot.h"
 #include "vmm/plugin_boot.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -238,6 +239,31 @@ static void a_halt_is_idle(void **state)
 	munmap(f, sizeof(*f));
 }
 
+/* What QEMU's plugin says of a file that begins so and has this size. */
+static int refused(const char *magic, off_t size)
+{
+	char path[] = "/tmp/uniscope-boot-XXXXXX";
+	const qemu_info_t info = { .target_name = "x86_64" };
+	int fd = mkstemp(path);
+	assert_true(fd >= 0 && ftruncate(fd, size) == 0);
+	assert_int_equal(pwrite(fd, magic, strlen(magic), 0), strlen(magic));
+	int r = us_boot_start(1, &info, path, false);
+	close(fd);
+	unlink(path);
+	return r;
+}
+
+static void another_version_is_told_apart(void **state)
+{
+	(void)state;
+	const off_t whole = sizeof(struct us_boot_file);
+	assert_int_equal(refused("USBOOT00", whole), -EPROTO);
+	assert_int_equal(refused("USBOOT99", 100), -EPROTO);
+	assert_int_equal(refused("USFUNCS3", whole), -EBADMSG);
+	assert_int_equal(refused(US_BOOT_MAGIC, whole - 1), -EBADMSG);
+	assert_int_equal(refused("", 0), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +272,7 @@ int main(void)
 		cmocka_unit_test(without_code_the_address_is_enough),
 		cmocka_unit_test(what_is_not_counted_is_not_known),
 		cmocka_unit_test(a_halt_is_idle),
+		cmocka_unit_test(another_version_is_told_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

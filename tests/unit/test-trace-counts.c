@@ -174,6 +174,19 @@ static void files_that_lie(void **state)
 	assert_int_equal(read_file(f, 0, NULL), 0);
 }
 
+static void another_version_says_so(void **state)
+{
+	struct file *f = *state;
+	struct us_counts c;
+	struct us_err e;
+	head(f)->version++;
+	assert_int_equal(us_counts_open(f->path, &c, &e), -EBADMSG);
+	assert_non_null(strstr(e.msg, "of another version of uniscope"));
+	head(f)->version--;
+	assert_int_equal(us_counts_open(f->path, &c, &e), 0);
+	us_counts_close(&c);
+}
+
 /* The first ones are recorded. */
 static void more_vcpus_than_a_recording_has(void **state)
 {
@@ -222,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_profile, start, stop),
 		cmocka_unit_test_setup_teardown(files_that_lie, start, stop),
+		cmocka_unit_test_setup_teardown(another_version_says_so, start, stop),
 		cmocka_unit_test_setup_teardown(trees_that_lie, start, stop),
 		cmocka_unit_test_setup_teardown(more_vcpus_than_a_recording_has, start,
 						stop),

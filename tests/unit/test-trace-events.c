@@ -217,6 +217,18 @@ static void what_has_no_room_leaves_nothing(void **state)
 	assert_int_equal(us_shared_file_make("/tmp", 4096, &p), -EISDIR);
 }
 
+static void another_version_says_so(void **state)
+{
+	struct both b = { 0 };
+	struct us_events_file file;
+	(void)state;
+	start(&b, false);
+	b.head->version++;
+	assert_int_equal(us_events_open(b.path, &file, &b.e), -EBADMSG);
+	assert_non_null(strstr(b.e.msg, "of another version of uniscope"));
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +240,7 @@ int main(void)
 		cmocka_unit_test(one_reads_beside),
 		cmocka_unit_test(few_of_many_vcpus_are_read),
 		cmocka_unit_test(vcpus_beyond_do_not_wait),
+		cmocka_unit_test(another_version_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

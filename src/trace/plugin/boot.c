@@ -5,6 +5,7 @@
 #include "trace/plugin/arch.h"
 #include "trace/plugin/devices.h"
 #include "trace/plugin/phases.h"
+#include "trace/plugin/shared_file.h"
 #include "trace/plugin/translate.h"
 #include "vmm/plugin_boot.h"
 
@@ -407,30 +408,36 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		us_devices_translate(tb);
 }
 
+/* Another version's file may have another size. */
+static int check_file(int fd)
+{
+	char magic[8] = "";
+	struct stat st;
+	if (pread(fd, magic, sizeof(magic), 0) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	int r = us_shared_file_check(magic, US_BOOT_MAGIC);
+	return !r && (uint64_t)st.st_size < sizeof(*file) ? -EBADMSG : r;
+}
+
 /* uniscope has created the file and filled in what it wants to know. */
 static int map_file(const char *path)
 {
-	struct stat st;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	void *p = MAP_FAILED;
-	int code = fstat(fd, &st) < 0 ? errno : 0;
-	if (!code && (uint64_t)st.st_size < sizeof(*file))
-		code = EBADMSG;
-	if (!code) {
+	int r = check_file(fd);
+	if (!r) {
 		p = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			 0);
-		code = p == MAP_FAILED ? errno : 0;
+		r = p == MAP_FAILED ? -errno : 0;
 	}
 	close(fd);
-	if (code)
-		return -code;
+	if (r)
+		return r;
 	file = p;
 	n_watch = file->n_watch;
-	bool whole = !memcmp(file->magic, US_BOOT_MAGIC, sizeof(file->magic)) &&
-		     n_watch <= US_MAX_WATCH;
-	return whole ? 0 : -EBADMSG;
+	return n_watch <= US_MAX_WATCH ? 0 : -EBADMSG;
 }
 
 static int begin(const qemu_info_t *info, const char *path)

@@ -62,8 +62,11 @@ __attribute__((__constructor__)) static void choose_version(void)
 
 static int complain(const char *what, const char *path, int code)
 {
+	const char *why = code == EPROTO ? "the plugin is of another version of "
+					   "uniscope; build and install both anew"
+					 : strerror(code);
 	fprintf(stderr, "uniscope's plugin: %s%s%s: %s\n", what, path ? " " : "",
-		path ? path : "", strerror(code));
+		path ? path : "", why);
 	return -code;
 }
 
@@ -119,14 +122,15 @@ static int load_functions(const char *path, struct us_functions *ret)
 	if (p == MAP_FAILED)
 		return complain("map", path, errno);
 	uint64_t n = 0;
-	bool whole = st.st_size >= 16 && !memcmp(p, US_FUNCTIONS_MAGIC, 8);
-	if (whole) {
-		memcpy(&n, p + 8, sizeof(n));
-		ret->v = (const void *)(p + 16);
-		ret->n = n;
-		whole = n <= US_FUNCTIONS_MAX &&
-			(uint64_t)st.st_size == 16 + n * sizeof(*ret->v);
-	}
+	int r = st.st_size < 16 ? -EBADMSG
+				: us_shared_file_check(p, US_FUNCTIONS_MAGIC);
+	if (r < 0)
+		return complain("read", path, -r);
+	memcpy(&n, p + 8, sizeof(n));
+	ret->v = (const void *)(p + 16);
+	ret->n = n;
+	bool whole = n <= US_FUNCTIONS_MAX &&
+		     (uint64_t)st.st_size == 16 + n * sizeof(*ret->v);
 	return whole && us_functions_are_valid(ret) ? 0
 						    : complain("read", path, EBADMSG);
 }
@@ -368,7 +372,10 @@ static int mark_phases(const struct options *o, const qemu_info_t *info)
 {
 	int r = us_boot_start_beside(info, o->boot, o->phases);
 	us_plugin.boot = r == 0;
-	return r < 0 ? complain("use", o->boot, -r) : 0;
+	if (r == 0)
+		return 0;
+	unlink(o->counts); /* as above */
+	return complain("use", o->boot, -r);
 }
 
 static void register_callbacks(qemu_plugin_id_t id, bool calls_only)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,4 +32,11 @@ int us_shared_file_make(const char *path, uint64_t size, void **ret)
 	close(fd);
 	*ret = code ? NULL : p;
 	return -code;
+}
+
+int us_shared_file_check(const char *begin, const char *magic)
+{
+	return !memcmp(begin, magic, 8)	  ? 0
+	       : !memcmp(begin, magic, 6) ? -EPROTO
+					  : -EBADMSG;
 }

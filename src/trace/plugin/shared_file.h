@@ -11,4 +11,9 @@
  */
 int us_shared_file_make(const char *path, uint64_t size, void **ret);
 
+/* Does a file begin with this magic?  Both have 8 bytes, of which the last two may be
+ * others in another version.  0; -EPROTO: it is that version's; -EBADMSG: it is no such
+ * file. */
+int us_shared_file_check(const char *begin, const char *magic);
+
 #endif
