@@ -379,32 +379,46 @@ static bool is_same_exit(const struct us_code_rule *a, const struct us_code_rule
 	       a->sp_was == b->sp_was;
 }
 
-bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place *at,
-			     struct us_code_rule *rule)
+/* Do all ways leave by one rule?  kept: the place is behind the CALL of an entry, which
+ * has stored long ago where it returns to.  If this code has not, or stores it only
+ * now, it is another entry's. */
+static bool all_leave(struct us_link_flow *f, const struct us_code_place *at, bool kept,
+		      struct us_code_rule *rule)
 {
-	struct us_link_path p = { .pc = at->pc, .order = 1 };
+	struct us_link_path p = { .pc = at->pc, .order = at->after_call };
 	bool any = false;
 	begin(f, &p.st);
-	p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
+	if (at->after_call)
+		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
+	else if (!at->start)
+		us_link_before_place(f, at->pc, &p.st);
 	us_code_path_start(&f->path);
 	*rule = (struct us_code_rule){ 0 };
 	do {
 		struct us_code_rule found = { 0 };
-		if (is_prologue(f, p.pc))
+		if (p.order && is_prologue(f, p.pc))
 			return false;
 		enum outcome out = ends(f, at, &p, &found);
 		if (out == DEAD)
 			continue;
-		/* The entry has stored long ago where it returns to.  If this code has
-		 * not, or stores it only now, it is another entry's. */
 		bool stored = found.ra == US_RA_SAVED || found.ra == US_RA_NEAR;
-		if (out != LEAVES || !found.base || !stored ||
+		if (out != LEAVES || !found.base || (kept && !stored) ||
 		    (any && !is_same_exit(rule, &found)))
 			return false;
 		*rule = found;
 		any = true;
 	} while (us_link_flow_take(f, &p));
 	return any && !f->path.lost && f->path.n_visited < MAX_RETURN;
+}
+
+bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place *at,
+			     struct us_code_rule *rule)
+{
+	struct us_code_place behind = { .pc = at->end, .after_call = true };
+	struct us_code_place all = *at;
+	all.end = 0; /* follow all code */
+	return (at->after_call || all_leave(f, &behind, true, rule)) &&
+	       all_leave(f, &all, at->after_call, rule);
 }
 
 static enum us_code_exit with_result(struct us_link_flow *f,

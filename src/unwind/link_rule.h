@@ -39,8 +39,9 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 					 const struct us_code_place *at,
 					 struct us_code_rule *rule);
 
-/* For a place behind a CALL, from where the code leads into the next function of the
- * map: do all ways lead to an exception's return, with one rule?  at->end is 0. */
+/* For a place from where the code leads into the next function of the map, at at->end:
+ * do all ways lead to an exception's return, with one rule?  What a CALL at the end is
+ * followed by must not look like a way in. */
 bool us_link_rule_past_label(struct us_link_flow *f, const struct us_code_place *at,
 			     struct us_code_rule *rule);
 

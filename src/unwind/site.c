@@ -364,14 +364,12 @@ bool us_sites_past_label(struct us_sites *s, struct us_site *site,
 {
 	struct us_code_place at = us_sites_place(s, site);
 	bool none = site->exit == US_EXIT_NONE || site->exit == US_EXIT_LABEL;
-	if (site->source != US_SITE_CODE || !none || !site->after_call || !at.end)
+	if (site->source != US_SITE_CODE || !none || !at.end)
 		return false;
-	at.end = 0; /* follow all code */
 	us_sites_use(s);
 	bool leaves = s->link ? us_link_rule_past_label(s->link, &at, rule)
 			      : us_x86_rule_past_label(s->flow, &at, rule);
 	us_sites_doubt(s, site);
-	leaves = leaves && rule->base != US_BASE_NONE;
 	site->exit = leaves ? US_EXIT_LABEL : US_EXIT_NONE;
 	return leaves;
 }

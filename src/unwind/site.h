@@ -169,9 +169,9 @@ bool us_sites_is_inside(const struct us_sites *s, us_gva pc);
 void us_sites_analyse(struct us_sites *s, struct us_site *site);
 
 /*
- * The site, behind a CALL, has no way out in its function.  If the code that follows
- * the function leaves by an exception's return, the site is marked by US_EXIT_LABEL,
- * and *rule is that exit's.
+ * The site has no way out in its function.  If the code that follows the function
+ * leaves by an exception's return, the site is marked by US_EXIT_LABEL, and *rule is
+ * that exit's; it has no base if the way is on another stack for a while.
  */
 bool us_sites_past_label(struct us_sites *s, struct us_site *site,
 			 struct us_code_rule *rule);

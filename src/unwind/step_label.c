@@ -26,7 +26,8 @@ bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	entry.exit = US_EXIT_IRET;
 	entry.rule[1] = rule;
 	bool found = w->u->arch->link ? us_step_link_cross(w, &entry, ret)
-				      : us_step_by_exit(w, &rule, ret);
+		     : rule.base      ? us_step_by_exit(w, &rule, ret)
+				      : us_step_cross(w, &entry, ret);
 	if (found && is_likely(w, site, ret))
 		return true;
 	w->end = end;

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define MAX_RETURN 1024 /* instructions on the way to a ret */
+#define MAX_RETURN  1024 /* instructions on the way to a ret */
+#define MAX_PADDING 64	 /* bytes between functions */
 
 /* The first round of a loop has been followed: all others, too. */
 static bool ends_probe(struct us_x86_flow *f, struct us_x86_state *st,
@@ -486,27 +487,48 @@ static void begin_at(struct us_x86_flow *f, const struct us_code_place *at)
 		us_x86_flow_pend(f, at->pc, at->after_call, at->after_call, &start);
 }
 
+/* Is there nothing but padding before the end? */
+static bool is_at_end(struct us_x86_flow *f, us_gva pc, us_gva end)
+{
+	struct us_x86_insn insn;
+	if (end - pc > MAX_PADDING)
+		return false;
+	while (pc < end && us_x86_flow_decode(f, pc, &insn) && insn.kind == US_X86_NOP)
+		pc += insn.len;
+	return pc == end;
+}
+
+/* Another function is behind a CALL that does not return. */
+static bool is_another(struct us_x86_flow *f, const struct us_code_place *at, us_gva pc)
+{
+	bool guess = pc == at->pc || is_at_end(f, pc, at->end);
+	return is_prologue(f, pc) || (guess && us_x86_goes_in(f, pc));
+}
+
 bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *at,
 			    struct us_code_rule *rule)
 {
+	struct us_code_place all = *at;
 	struct us_code_pending p;
-	begin_at(f, at);
+	bool any = false;
+	all.end = 0; /* follow all code */
+	begin_at(f, &all);
 	*rule = (struct us_code_rule){ 0 };
-	if (us_x86_goes_in(f, at->pc))
-		return false;
 	while (us_code_path_take(&f->path, &p)) {
 		struct us_code_rule found = { 0 };
-		if (p.after_call && is_prologue(f, p.pc))
+		if (p.after_call && is_another(f, at, p.pc))
 			return false;
-		enum outcome out = ends(f, at, &p, &found);
+		enum outcome out = ends(f, &all, &p, &found);
 		bool other = rule->base && found.base &&
 			     !us_code_same_base(rule, &found);
 		if (out == ASTRAY || out == RETURNS || out == LEAVES_BY_SYSRET || other)
 			return false;
 		if (out == LEAVES && found.base) /* else on another stack */
 			*rule = found;
+		any |= out == LEAVES;
 	}
-	return rule->base && !f->path.lost && f->path.n_visited < MAX_RETURN;
+	return any && (rule->base || !at->after_call) && !f->path.lost &&
+	       f->path.n_visited < MAX_RETURN;
 }
 
 enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,

@@ -77,8 +77,10 @@ bool us_x86_rule_of_syscall(struct us_x86_flow *f, const struct us_code_place *a
 			    enum us_code_exit exit, const struct us_code_rule *start,
 			    struct us_code_rule *ret);
 
-/* For a place behind a CALL, from where the code leads into the next function of the
- * map: do all ways lead to an iret, with one rule?  at->end is 0. */
+/* For a place from where the code leads into the next function of the map, at at->end:
+ * do all ways lead to an iret, with one rule?  What a CALL at the end is followed by
+ * must not look like a way in.  Not behind a CALL, the rule has no base if all ways
+ * lead over another stack. */
 bool us_x86_rule_past_label(struct us_x86_flow *f, const struct us_code_place *at,
 			    struct us_code_rule *rule);
 

@@ -88,6 +88,60 @@ static void x86_label(void **state)
 	}
 }
 
+/* The entry itself is what runs, at sp below the frame at STACK + 40. */
+static void x86_at(us_gva pc, us_gva sp)
+{
+	for (unsigned again = 0; again < 2; again++) {
+		unwind(pc, sp);
+		assert_true(out.n >= 3);
+		assert_int_equal(out.pc[1], 0x3001);
+		assert_int_equal(out.how[1], US_HOW_INTERRUPT);
+		assert_int_equal(out.pc[2], 0x4005);
+	}
+}
+
+static void x86_before_label(void **state)
+{
+	/* None; where the CALL returns to; an instruction behind that; a push. */
+	static const us_gva label[] = { 0, 0x200a, 0x200b, 0x2001 };
+	for (unsigned i = 0; i < 4; i++) {
+		done(state);
+		fresh(state);
+		interrupted(label[i]);
+		ram[STACK + 24] = 7; /* what the vector's stub has pushed */
+		x86_at(0x2000, STACK + 24);
+		x86_at(0x2001, STACK + 16);
+		x86_at(0x2002, STACK + 8);
+		x86_at(0x2005, STACK + 8);
+		x86_at(0x200a, STACK + 8);
+	}
+}
+
+/* push rax; mov rax, rsp; mov rsp, 0x9000; push rax; cld; call 0x1000; nop; and behind
+ * the label: pop rsp; pop rax; iretq */
+static void x86_before_label_on_its_stack(void **state)
+{
+	for (unsigned labelled = 0; labelled < 2; labelled++) {
+		done(state);
+		fresh(state);
+		interrupted(0);
+		map.n = 1;
+		FUNCTION(0x2000, "\x50\x48\x89\xe0\x48\xc7\xc4\x00\x90\x00\x00\x50"
+				 "\xfc\xe8\xee\xef\xff\xff\x90\x5c\x58\x48\xcf");
+		if (labelled)
+			symbol(0x2013);
+		symbol(0x3000);
+		symbol(0x4000);
+		put(0x9000 - 8, STACK + 32);
+		x86_at(0x2000, STACK + 40);
+		x86_at(0x2001, STACK + 32);
+		x86_at(0x2004, STACK + 32);
+		x86_at(0x200c, 0x9000 - 8);
+		x86_at(0x200d, 0x9000 - 8);
+		x86_at(0x2012, 0x9000 - 8);
+	}
+}
+
 /* A frame that is not there once may be there the next time. */
 static void x86_label_again(void **state)
 {
@@ -123,6 +177,8 @@ static void x86_no_label(void **state)
 	us_unwinder_set_code(unwinder, &map, &cfi);
 	unwind(0x1000, STACK); /* jz to a ret */
 	assert_int_equal(out.n, 2);
+	unwind(0x2002, STACK + 8);
+	assert_int_equal(out.n, 1);
 }
 
 /* Behind boot code that calls the kernel lies another way in: push rax; push rcx; call;
@@ -142,6 +198,8 @@ static void x86_way_in(void **state)
 	put(STACK + 40, 16);
 	unwind(0x1000, STACK);
 	assert_int_equal(out.n, 2);
+	unwind(0x2002, STACK + 8);
+	assert_int_equal(out.n, 1);
 }
 
 /* --- aarch64 --- */
@@ -215,6 +273,44 @@ static void arm_levels(void **state)
 			assert_int_equal(out.n, 2);
 		else
 			EXPECT(US_END_ROOT, 0x5000, 0x4014, 0x3004, 0x200c, 0x100c);
+	}
+}
+
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	*ret = *(struct us_entered *)ctx;
+	return true;
+}
+
+static void entered_from(us_gva pc)
+{
+	static struct us_entered at;
+	at = (struct us_entered){ .pc = pc, .valid = true };
+	mem.ctx = &at;
+	mem.read_entered = read_entered;
+}
+
+/* sub sp, sp, #32; stp x29, x30, [sp]; mrs x0, elr_el1; str x0, [sp, #16]; bl; and
+ * behind the label: ldr x0, [sp, #16]; msr elr_el1, x0; ldp x29, x30, [sp]; add sp, sp,
+ * #32; eret.  The entry itself is what runs. */
+static void arm_before_label(void **state)
+{
+	(void)state;
+	arm_chain();
+	arm_stack(STACK + 32, STACK, STACK + 8, STACK + 16);
+	CODE(0x4000, 0xd10083ff, 0xa9007bfd, 0xd5384020, 0xf9000be0, bl(0x4010, 0x5000),
+	     0xf9400be0, 0xd5184020, 0xa9407bfd, 0x910083ff, ERET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+	symbol(0x4014);
+	symbol(0x5000);
+	entered_from(0x3004);
+	regs.gpr[US_AARCH64_LR] = 0x200c;
+	for (us_gva pc = 0x4000; pc <= 0x4010; pc += 4) {
+		look(pc, pc == 0x4000 ? STACK + 32 : STACK, STACK + 32);
+		EXPECT(US_END_ROOT, pc, 0x3004, 0x200c, 0x100c);
 	}
 }
 
@@ -386,6 +482,30 @@ static void riscv_label(void **state)
 	riscv_look(STACK + 64, 0x4022);
 }
 
+/* addi sp, sp, -64; sd ra, 8(sp); csrr t0, sepc; sd t0, 40(sp); jal; and behind the
+ * label: ld t0, 40(sp); csrw sepc, t0; ld ra, 8(sp); addi sp, sp, 64; sret.  The entry
+ * itself is what runs. */
+static void riscv_before_label(void **state)
+{
+	static const us_gva pc[] = { 0x4000, 0x4002, 0x4004, 0x4008, 0x400a };
+	(void)state;
+	riscv_chain(STACK + 64);
+	HALVES(0x4000, 0x7139, 0xe406, 0x22f3, 0x1410, 0xf416, JAL(0x400a, 0x5000),
+	       0x72a2, 0x9073, 0x1412, 0x60a2, 0x6121, 0x0073, 0x1020);
+	symbol(0x400e);
+	symbol(0x5000);
+	put(STACK + 8, 0x2008);
+	put(STACK + 40, 0x3002);
+	entered_from(0x3002);
+	for (unsigned i = 0; i < sizeof(pc) / sizeof(*pc); i++) {
+		regs.gpr[US_RISCV_RA] = 0x2008;
+		look(pc[i], i ? STACK : STACK + 64, 0);
+		assert_true(out.n >= 3);
+		assert_int_equal(out.pc[1], 0x3002);
+		assert_int_equal(out.pc[2], 0x2008);
+	}
+}
+
 /* The same way out as the return address of a handler that the entry jumps to. */
 static void riscv_way_out(us_gva way_out)
 {
@@ -468,13 +588,6 @@ static void riscv_two_ways(void **state)
 	assert_int_equal(out.n, 2);
 }
 
-static bool read_entered(void *ctx, struct us_entered *ret)
-{
-	(void)ctx;
-	*ret = (struct us_entered){ .pc = 0x3002, .valid = true };
-	return true;
-}
-
 /* la sp, ...; jal; and behind boot code's label another way in: addi sp, sp, -64; sd
  * ra, 8(sp); csrr t0, sepc; sd t0, 40(sp); jal; ld t0, 40(sp); csrw sepc, t0; ld ra,
  * 8(sp); addi sp, sp, 64; sret. */
@@ -490,11 +603,13 @@ static void riscv_way_in(void **state)
 	put(STACK + 8, 0x2008);
 	put(STACK + 40, 0x3002);
 	regs.gpr[US_RISCV_RA] = 0x4008;
-	mem.read_entered = read_entered;
+	entered_from(0x3002);
 	look(0x5000, STACK, 0);
 	assert_int_equal(out.n, 2);
 	assert_int_equal(out.pc[1], 0x4008);
-	mem.read_entered = NULL;
+	regs.gpr[US_RISCV_RA] = 0;
+	look(0x4002, STACK, 0);
+	assert_int_equal(out.n, 1);
 }
 
 /* Without page tables all is memory: what is no code that the map knows is not what was
@@ -562,11 +677,15 @@ int main(void)
 		RISCV(riscv_way_in),
 		RISCV(riscv_no_code),
 		TEST(x86_label),
+		TEST(x86_before_label),
+		TEST(x86_before_label_on_its_stack),
 		TEST(x86_no_label),
 		ARM(arm_stack_from_frame),
 		ARM(arm_levels),
+		ARM(arm_before_label),
 		ARM(arm_shadow_stack),
 		RISCV(riscv_label),
+		RISCV(riscv_before_label),
 		RISCV(riscv_two_ways),
 		RISCV(riscv_handed_way_out),
 		RISCV(riscv_no_way_out),
