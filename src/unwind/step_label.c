@@ -35,3 +35,22 @@ bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	w->next_space = next_space;
 	return false;
 }
+
+/* At its start an entry has the interrupted pc where a function has its return address.
+ * It may be right behind a CALL that could have led here. */
+static bool is_interrupted(struct us_walk *w, const struct us_site *site,
+			   const struct us_step *s)
+{
+	struct us_entry_frame f;
+	return !w->u->arch->link && !w->after_call && !s->led &&
+	       s->how == US_HOW_CODE && site->source == US_SITE_CODE &&
+	       us_walk_entry_frame(w, s->cfa - w->word, &f) && f.pc == s->pc &&
+	       ((f.flags & US_PC_USER) || us_walk_is_in_place(w, &f));
+}
+
+void us_step_label_instead(struct us_walk *w, struct us_site *site, struct us_step *s)
+{
+	struct us_step interrupted;
+	if (is_interrupted(w, site, s) && us_step_label(w, site, &interrupted))
+		*s = interrupted;
+}

@@ -91,9 +91,12 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	bool link = w->u->arch->link;
 	bool first = (!site->tried || site->exit == US_EXIT_LABEL) &&
 		     site->rule[0].base != US_BASE_ROOT;
-	if (us_step_syscall(w, site, true, ret) ||
-	    (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret)))
+	if (us_step_syscall(w, site, true, ret))
 		return US_STEP_YES;
+	if (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret)) {
+		us_step_label_instead(w, site, ret);
+		return US_STEP_YES;
+	}
 	uint8_t end = w->end;
 	enum us_step_result found = US_STEP_NO;
 	if (site->doubtful && us_sites_cfi(w->u->sites, site, &row))

@@ -272,10 +272,12 @@ bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step
  * x86. */
 bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
 		     struct us_step *ret);
-/* Nothing else leads on from behind a CALL, and the function ends there: is it a label
- * that it ends at, with the way out of an entry behind it?  Each sample
- * has to find its frame. */
+/* Nothing else leads on: is it a label that the function ends at, with the way out of
+ * an entry behind it?  Each sample has to find its frame. */
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret);
+/* s is a step by the code.  If what it took for a return address is in an interrupt's
+ * frame, and us_step_label() leads there, take that instead.  x86 */
+void us_step_label_instead(struct us_walk *w, struct us_site *site, struct us_step *s);
 
 /*
  * No caller was found: is this the outermost frame?  Yes for a function with a known

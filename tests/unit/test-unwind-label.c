@@ -103,6 +103,38 @@ static void x86_before_label_on_its_stack(void **state)
 	}
 }
 
+/* The interrupt came right behind a CALL by pointer, which may have led anywhere: push
+ * rbx; call rax; pop rbx; ret */
+static void x86_before_label_behind_call(void **state)
+{
+	for (unsigned labelled = 0; labelled < 2; labelled++) {
+		done(state);
+		fresh(state);
+		FUNCTION(0x1000, "\xc3");
+		FUNCTION(0x2000, "\x50\xe8\xfa\xef\xff\xff\x58\x48\xcf");
+		if (labelled)
+			symbol(0x2006);
+		FUNCTION(0x3000, "\x53\xff\xd0\x5b\xc3");
+		calls(0x4000, 0x3000);
+		put(STACK + 8, 0x3003);
+		put(STACK + 16, 8);
+		put(STACK + 24, 0x202);
+		put(STACK + 32, STACK + 48);
+		put(STACK + 40, 16);
+		put(STACK + 56, 0x4005);
+		for (us_gva pc = 0x2000; pc <= 0x2001; pc++) {
+			unwind(pc, pc == 0x2000 ? STACK + 8 : STACK);
+			assert_true(out.n >= 3);
+			assert_int_equal(out.pc[1], 0x3003);
+			assert_int_equal(out.how[1], US_HOW_INTERRUPT);
+			assert_int_equal(out.pc[2], 0x4005);
+		}
+		put(STACK + 16, 0); /* no frame: a function that was called */
+		unwind(0x2000, STACK + 8);
+		assert_true(!labelled || out.how[1] == US_HOW_CODE);
+	}
+}
+
 /* A frame that is not there once may be there the next time. */
 static void x86_label_again(void **state)
 {
@@ -297,6 +329,7 @@ int main(void)
 		TEST(x86_label),
 		TEST(x86_before_label),
 		TEST(x86_before_label_on_its_stack),
+		TEST(x86_before_label_behind_call),
 		TEST(x86_no_label),
 		ARM(arm_before_label),
 		RISCV(riscv_label),
