@@ -203,8 +203,9 @@ enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
 	ret->flags = w->flags;
 	if (us_walk_is_caller(w, site, ret))
 		return US_STEP_YES;
-	bool known = !site->doubtful &&
-		     (is_believed(w, site, ret) || us_walk_begins_thread(w, ret));
+	bool known = us_walk_is_signal(w, ret) ||
+		     (!site->doubtful &&
+		      (is_believed(w, site, ret) || us_walk_begins_thread(w, ret)));
 	return known ? US_STEP_YES : US_STEP_NO;
 }
 

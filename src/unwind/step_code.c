@@ -146,8 +146,9 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	if (ret->pc == 0 && us_walk_ends_by_zero(w, site, rule, ret->cfa - w->word))
 		w->end = US_END_ROOT;
 	ret->exact = false;
-	if (ret->pc == 0 || (!us_walk_is_caller(w, site, ret) && !is_gone(site, ret) &&
-			     !us_walk_begins_thread(w, ret)))
+	if (ret->pc == 0 ||
+	    (!us_walk_is_caller(w, site, ret) && !is_gone(site, ret) &&
+	     !us_walk_begins_thread(w, ret) && !us_walk_is_signal(w, ret)))
 		return false;
 	w->n_switch += !is_above(w, ret->cfa);
 	restore_sp(w, rule, ret);

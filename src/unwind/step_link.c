@@ -171,7 +171,8 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	if (ret->pc == 0)
 		return false;
 	bool calls = us_walk_is_caller(w, site, ret) || us_walk_is_outermost(ret);
-	ret->exact = !calls && is_way_out(w, site, ret->pc);
+	ret->exact = !calls &&
+		     (is_way_out(w, site, ret->pc) || us_walk_is_signal(w, ret));
 	if (!calls && !ret->exact)
 		return false;
 	w->n_switch += !is_in_place(w, ret->cfa);

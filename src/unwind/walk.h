@@ -180,6 +180,15 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site,
 bool us_walk_begins_thread(struct us_walk *w, struct us_step *s);
 
 /*
+ * A program's signal handler returns, behind no CALL, to code that ends the signal: the
+ * table marks it ("S" in its augmentation), or it calls sigreturn(2).  Sets s->exact if
+ * s->pc is such code.
+ */
+bool us_walk_is_signal(struct us_walk *w, struct us_step *s);
+/* A step from such code without a table to what the signal interrupted. */
+bool us_step_signal(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+
+/*
  * Does a table say that s->pc is in code where stacks begin?  Call us_walk_is_caller()
  * first.  That code may be gone: kernels free their init code, while functions that
  * were called from there still run.
