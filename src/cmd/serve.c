@@ -2,6 +2,7 @@
 /* serve.c: `uniscope serve`: recordings, or guests that run, as pages in a browser. */
 #include "cmd/record/fleet.h"
 #include "cmd/record/live_options.h"
+#include "cmd/end_signals.h"
 #include "cmd/options.h"
 #include "cmd/record/recording.h"
 #include "cmd/serving.h"
@@ -144,10 +145,7 @@ static int fill(const struct settings *s, struct us_shelf *shelf, struct us_err 
 /* Only this thread takes signals: it blocks them before it starts the others. */
 static void block_signals(sigset_t *ret)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	sigemptyset(ret);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaddset(ret, ends[i]);
+	us_end_signals(ret);
 	sigprocmask(SIG_BLOCK, ret, NULL);
 }
 

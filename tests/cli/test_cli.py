@@ -679,6 +679,36 @@ class Recording(Cli):
             self.assertEqual(json.loads(text)["end"], "interrupted")
             self.assertEqual(run("report", out).returncode, 0)
 
+    def test_under_nohup_they_outlive_the_terminal(self):
+        """nohup ignores SIGHUP; without it the end of a terminal ends them."""
+        of = {"record": ["-o", self.path("hup.data"), "fake:"],
+              "record --serve": ["-d", "0.2", "-o", self.path("page.data"), "fake:"],
+              "serve": ["fake:"], "serve FILE": [self.fake()], "top": ["fake:"]}
+        for how, args in of.items():
+            words = [w for w in how.split() if w != "FILE"]
+            words += ["--no-open"] if words[0] == "serve" else []
+            for ignored in (True, False):
+                with self.subTest(how, ignored=ignored):
+                    self.hang_up(how, [*words, *args], ignored)
+
+    def hang_up(self, how, args, ignored):
+        does = signal.SIG_IGN if ignored else signal.SIG_DFL
+        with subprocess.Popen([PROGRAM, *args], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGHUP, does)) as p:
+            self.addCleanup(p.kill)
+            begun = {"record": "note: ", "record --serve": "until Ctrl-C"}.get(how, "")
+            while begun not in (line := p.stdout.readline()):
+                self.assertTrue(line, "it has ended")
+            time.sleep(0.3)
+            p.send_signal(signal.SIGHUP)
+            if ignored:
+                time.sleep(0.5)
+                self.assertIsNone(p.poll(), "it has ended")
+                p.send_signal(signal.SIGTERM)
+            said = patience.communicate(p, 60)[0]
+            self.assertEqual(p.returncode, 0, said)
+
     def test_sigkill_leaves_a_readable_file(self):
         out = self.path("killed.data")
         p = subprocess.Popen([PROGRAM, "record", "-o", out, "fake:"],

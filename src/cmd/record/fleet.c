@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/vec.h"
+#include "cmd/end_signals.h"
 #include "cmd/file_name.h"
 
 #include <errno.h>
@@ -21,18 +22,13 @@
 
 void us_fleet_catch_signals(sigset_t *ret_mask, void (*handler)(int sig))
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	const struct sigaction a = { .sa_handler = handler };
 	sigset_t mask;
-	sigemptyset(&mask);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		sigaction(ends[i], &a, NULL);
-		sigaddset(&mask, ends[i]);
-	}
-	signal(SIGPIPE, SIG_IGN);
+	us_end_signals_catch(handler);
+	us_end_signals(&mask);
 	pthread_sigmask(SIG_BLOCK, &mask, ret_mask);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigdelset(ret_mask, ends[i]);
+	sigdelset(ret_mask, SIGINT);
+	sigdelset(ret_mask, SIGTERM);
+	sigdelset(ret_mask, SIGHUP);
 }
 
 /* --- files --- */

@@ -105,8 +105,8 @@ US_MUST_CHECK int us_fleet_open_in(struct us_member *m, const char *dir,
 /* Create such a folder, unless it exists. */
 US_MUST_CHECK int us_fleet_make_dir(const char *dir, struct us_err *e);
 
-/* Make SIGINT, SIGTERM and SIGHUP set *stop.  Only this thread gets them, and only
- * while it waits; use ret_mask as us_fleet.sleep_mask. */
+/* Have the signals of end_signals.h call the handler.  Only this thread gets them, and
+ * only while it waits; use ret_mask as us_fleet.sleep_mask. */
 void us_fleet_catch_signals(sigset_t *ret_mask, void (*handler)(int sig));
 
 #endif

@@ -3,6 +3,7 @@
 #include "cmd/record/live_options.h"
 #include "cmd/record/all.h"
 #include "cmd/record/plugin.h"
+#include "cmd/end_signals.h"
 #include "cmd/progress.h"
 #include "cmd/serving.h"
 
@@ -99,15 +100,6 @@ static void on_signal(int sig)
 	(void)sig;
 	asked_to_end = 1;
 	us_record_stop();
-}
-
-static void catch_signals(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction a = { .sa_handler = on_signal };
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
 }
 
 static void tell_waiting(const struct us_recording *r, struct us_progress *p,
@@ -215,11 +207,8 @@ static struct us_serve_guest *begin_server(const struct us_recording *r)
 /* Keep the page in the browser until the user presses Ctrl-C. */
 static void serve_on(const struct us_record_settings *s)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t mask, old;
-	sigemptyset(&mask);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaddset(&mask, ends[i]);
+	us_end_signals(&mask);
 	sigprocmask(SIG_BLOCK, &mask, &old);
 	if (!asked_to_end)
 		fputs("the page stays until Ctrl-C\n", stderr);
@@ -263,7 +252,7 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 	r.set = s;
 	r.duration_ns = s->duration_ns;
 	r.begin_ns = us_now_ns();
-	catch_signals();
+	us_end_signals_catch(on_signal);
 	int ret = run(&r, &p, e);
 	r.output.raw_names = s->raw_names;
 	r.output.full_paths = s->full_paths;

@@ -2,6 +2,7 @@
 /* plugin_run.c: see plugin_run.h. */
 #include "cmd/trace/plugin_run.h"
 
+#include "cmd/end_signals.h"
 #include "cmd/record/facts.h"
 #include "vmm/cmdline.h"
 #include "vmm/loader.h"
@@ -36,11 +37,7 @@ static void on_signal(int sig)
 
 void us_plugin_run_catch_signals(void)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction a = { .sa_handler = on_signal };
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	us_end_signals_catch(on_signal);
 }
 
 bool us_plugin_run_is_stopped(void)
