@@ -37,6 +37,7 @@ struct us_watchdog {
 	int pipe;	/* our end; the child waits until it closes; -1: closed */
 	uint64_t since; /* what we last put into held_since */
 	bool holds;	/* this process must not be stopped */
+	uint64_t let_go_ns;
 };
 
 /* Standard streams too: somebody may wait for end of file on our output. */
@@ -153,12 +154,15 @@ bool us_watchdog_hold(struct us_watchdog *w)
 	return us_watchdog_hold_since(w, &now_ns);
 }
 
-/* The guest runs, or the watchdog sees to that. */
+/* The guest runs, or the watchdog sees to that.  The terminal may stop this process in
+ * here for hours, which the guest must not be charged with: so when is read before. */
 static void let_go(struct us_watchdog *w)
 {
-	if (w->holds)
-		us_job_let_go();
+	if (!w->holds)
+		return;
+	w->let_go_ns = us_now_ns();
 	w->holds = false;
+	us_job_let_go();
 }
 
 bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t *now_ns)
@@ -191,6 +195,11 @@ bool us_watchdog_release(struct us_watchdog *w)
 						   FREE);
 	let_go(w);
 	return ours;
+}
+
+uint64_t us_watchdog_let_go_ns(const struct us_watchdog *w)
+{
+	return w->holds ? us_now_ns() : w->let_go_ns;
 }
 
 bool us_watchdog_fired(const struct us_watchdog *w)

@@ -52,8 +52,11 @@ bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t *now_ns);
 /* The guest is still stopped, and the limit starts anew; it is watched without a gap.
  * False: it was not held, or the watchdog has stepped in. */
 bool us_watchdog_renew(struct us_watchdog *w);
-/* The guest runs again.  False: the watchdog resumed it first. */
+/* The guest runs again.  False: the watchdog resumed it first.  The terminal may stop
+ * this process before it returns. */
 bool us_watchdog_release(struct us_watchdog *w);
+/* Hot path: when the last hold ended, before any such stop; now if it has not ended. */
+uint64_t us_watchdog_let_go_ns(const struct us_watchdog *w);
 
 /* Make the watchdog take over now, as if this process had ended: it treats a held guest
  * as held for too long.  The connection must not be used any more. */

@@ -38,8 +38,8 @@ static uint64_t stood_ns(const struct us_whole_stop *w, uint64_t stolen_ns,
 static void end_sample(struct us_whole_stop *w)
 {
 	unsigned n = n_running(w);
-	w->broken = w->ops->resume(w->ctx);
-	uint64_t now = us_now_ns();
+	uint64_t now;
+	w->broken = w->ops->resume(w->ctx, &now);
 	unsigned n_failed = w->n_chosen - (unsigned)__builtin_popcountll(w->got);
 	w->held = false;
 	w->let_go_ns = now;
@@ -260,7 +260,7 @@ void us_whole_stop_release(struct us_whole_stop *w, struct us_capture *c)
 	find_next(w);
 	if (w->at >= w->n_vcpu)
 		end_sample(w);
-	uint64_t now = us_now_ns();
+	uint64_t now = w->held ? us_now_ns() : w->let_go_ns;
 	c->held_ns = w->ops->paused(w->ctx) ? 0 : now - w->told_ns;
 	w->told_ns = now;
 }

@@ -19,7 +19,9 @@ struct us_whole_stop_ops {
 	/* Stop the guest and read the vCPUs in mask: sets got, asked_ns and t_ns.  If
 	 * something fails after the stop, it undoes the stop. */
 	int (*sample)(void *ctx);
-	int (*resume)(void *ctx);
+	/* *ret_ns, always set: since when the guest runs.  The terminal may stop this
+	 * process on the way back from there. */
+	int (*resume)(void *ctx, uint64_t *ret_ns);
 	/* Registers and state of a vCPU that was read; the form is set. */
 	void (*fill)(void *ctx, unsigned vcpu, struct us_capture *c);
 	/* Did this vCPU, which was read, run?  A stop takes time only from vCPUs that

@@ -7,6 +7,7 @@
 #define US_TEST_REMOTE_TESTS_H
 
 #include "remote.h"
+#include "terminal.h"
 
 struct remote {
 	const struct us_backend_ops *ops;
@@ -355,9 +356,36 @@ static inline void watchdog_ends_a_long_hold(void **state)
 	peer_stop(&p);
 }
 
+/* The guest ran while the terminal had stopped us: that time was not taken from it. */
+static inline void a_terminals_stop_takes_nothing(void **state)
+{
+	const struct remote *m = *state;
+	struct peer p;
+	static struct us_capture c;
+	struct us_backend_counts counts;
+	struct us_err e = { 0 };
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	peer_start(&p, m->serve, 0);
+	struct us_target t = remote_target_of(m, p.path);
+	struct us_backend *b = open_backend(m->ops, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
+	pid_t terminal = terminal_stop();
+	assert_false(atomic_load(&p.page->running));
+	b->ops->release(b, &c);
+	terminal_continued(terminal);
+	assert_true(atomic_load(&p.page->running));
+	b->ops->counts(b, &counts);
+	assert_true(counts.stolen_ns < TERMINAL_STOP_NS / 2);
+	assert_true(c.held_ns < TERMINAL_STOP_NS / 2);
+	us_backend_close(b);
+	peer_stop(&p);
+}
+
 #define REMOTE_TEST(f, remote) cmocka_unit_test_prestate(f, (void *)(remote))
 #define REMOTE_TESTS(remote)                                                           \
 	REMOTE_TEST(watchdog_ends_a_long_hold, remote),                                \
+		REMOTE_TEST(a_terminals_stop_takes_nothing, remote),                   \
 		REMOTE_TEST(samples_tcg, remote),                                      \
 		REMOTE_TEST(samples_tcg_smp, remote),                                  \
 		REMOTE_TEST(samples_kvm_smp, remote),                                  \

@@ -48,12 +48,14 @@ static int look(void *ctx)
 	return 0;
 }
 
-static int resume(void *ctx)
+static int resume(void *ctx, uint64_t *ret_ns)
 {
 	(void)ctx;
 	world.wait_ns += us_now_ns() - world.stop.asked_ns;
 	world.n_resume++;
-	return kill(world.pid, SIGCONT);
+	int r = kill(world.pid, SIGCONT);
+	*ret_ns = us_now_ns();
+	return r;
 }
 
 static void fill(void *ctx, unsigned vcpu, struct us_capture *c)

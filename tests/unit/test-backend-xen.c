@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The xen backend on a hypervisor that is made up: samples, pauses, deaths. */
 #include "fake-xen.h"
+#include "terminal.h"
 
 #include "backend/backend.h"
 #include "backend/xen/rest.h"
@@ -193,6 +194,23 @@ static void dom0_gets_its_part_of_the_time(void **state)
 		worked += fake_xen->unpaused_ns - fake_xen->domain_ns;
 	}
 	assert_true(rested + US_XEN_REST_MOST_NS >= worked / 8);
+	close_it(b);
+}
+
+/* The domain ran while the terminal had stopped us. */
+static void a_terminals_stop_takes_nothing(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 1000);
+	struct us_backend_counts counts;
+	struct us_capture c;
+	take(b, &c);
+	pid_t terminal = terminal_stop();
+	b->ops->release(b, &c);
+	terminal_continued(terminal);
+	b->ops->counts(b, &counts);
+	assert_true(counts.stolen_ns < TERMINAL_STOP_NS / 2);
+	assert_true(c.held_ns < TERMINAL_STOP_NS / 2);
 	close_it(b);
 }
 
@@ -715,6 +733,7 @@ int main(int argc, char **argv)
 		TEST(one_pause_serves_all_vcpus),
 		TEST(an_idle_domain_is_not_paused),
 		TEST(dom0_gets_its_part_of_the_time),
+		TEST(a_terminals_stop_takes_nothing),
 		TEST(a_domain_on_our_cpu_has_a_rest_after_each),
 		TEST(a_sample_is_one_call),
 		TEST(registers_of_all_are_read),

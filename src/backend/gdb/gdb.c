@@ -11,7 +11,9 @@
 #include "backend/backend.h"
 #include "backend/gdb/session.h"
 #include "backend/remote.h"
+#include "backend/watchdog.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "vmm/guest_threads.h"
 #include "vmm/proc.h"
@@ -201,10 +203,12 @@ static int sample(void *ctx)
 	return r < 0 ? failed(b, r, b->session->client.why) : 0;
 }
 
-static int resume(void *ctx)
+static int resume(void *ctx, uint64_t *ret_ns)
 {
 	struct gdb *b = ctx;
+	bool held = b->session->run == US_GDB_HELD;
 	int r = us_gdb_session_resume(b->session);
+	*ret_ns = held ? us_watchdog_let_go_ns(b->session->watchdog) : us_now_ns();
 	return r < 0 ? failed(b, r, b->session->client.why) : 0;
 }
 

@@ -263,9 +263,8 @@ static int leave_to_watchdog(struct qmp *b)
 }
 
 /* End the hold; nothing to do if the guest was paused by its owner. */
-static int resume(void *ctx)
+static int end_hold(struct qmp *b)
 {
-	struct qmp *b = ctx;
 	int r = 0;
 	if (b->guarded && !b->astray && us_watchdog_renew(b->watchdog))
 		r = send_cont(b, us_now_ns() + SAMPLE_NS);
@@ -278,6 +277,15 @@ static int resume(void *ctx)
 		r = -ECONNRESET;
 	}
 	return r < 0 ? failed(b, r, b->stream.why) : 0;
+}
+
+static int resume(void *ctx, uint64_t *ret_ns)
+{
+	struct qmp *b = ctx;
+	bool held = b->guarded;
+	int r = end_hold(b);
+	*ret_ns = held ? us_watchdog_let_go_ns(b->watchdog) : us_now_ns();
+	return r;
 }
 
 /*
@@ -358,7 +366,7 @@ static int sample(void *ctx)
 	if (r == 0)
 		return b->resumed ? 0 : read_vcpus(b);
 	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
-	(void)!resume(b);
+	(void)!end_hold(b);
 	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
 }
 
@@ -531,7 +539,7 @@ static int try_ram(struct qmp *b, struct us_err *e)
 	if (b->remote.stop.got)
 		us_peer_ram_prepare(&b->remote.ram, &b->vcpu[0].regs);
 	b->remote.stop.held = false;
-	r = resume(b);
+	r = end_hold(b);
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", b->why) : 0;
 }
 
@@ -596,7 +604,7 @@ static void qmp_close(struct us_backend *base)
 	if (!b)
 		return;
 	if (b->remote.stop.held && !b->remote.stop.broken)
-		(void)!resume(b);
+		(void)!end_hold(b);
 	us_watchdog_stop(b->watchdog);
 	us_vmm_threads_close(&b->threads);
 	us_remote_close(&b->remote);

@@ -321,7 +321,7 @@ static void resume(struct xen *b)
 {
 	bool held = b->held;
 	unpause_domain(b);
-	b->let_go_ns = us_now_ns();
+	b->let_go_ns = held ? us_watchdog_let_go_ns(b->watchdog) : us_now_ns();
 	uint64_t stood_ns = held ? b->let_go_ns - b->asked_ns : 0;
 	b->stolen_ns = stood_ns * b->n_running / b->n_chosen;
 	b->share_ns = b->n_live ? stood_ns / b->n_live : 0;
