@@ -66,7 +66,8 @@ int us_dump_programs_read(struct us_dump_programs *p, struct us_kernel *k,
 	p->paging = paging;
 	p->list = list;
 	p->until_ns = us_now_ns() + US_DUMP_PROGRAMS_NS;
-	us_programs_read(of, p->kernel, paging, list, false, &no_time);
+	p->pair = us_linux_tasks_isolated(&p->kernel->tasks, paging, list);
+	us_programs_read(of, p->kernel, paging, list, p->pair, &no_time);
 	for (size_t i = 0; i < list->n; i++)
 		(void)us_programs_wait(of, &list->v[i]);
 	read_rules(p);
@@ -122,7 +123,8 @@ int us_dump_programs_end(struct us_dump_programs *p)
 		return r;
 	do {
 		tries = count_tries(p->of);
-		us_programs_read(p->of, p->kernel, p->paging, p->list, false, &no_time);
+		us_programs_read(p->of, p->kernel, p->paging, p->list, p->pair,
+				 &no_time);
 	} while (tries != count_tries(p->of) && !is_late(p));
 	r = us_programs_write(p->of, p->writer);
 	return r ? r : us_writer_end(p->writer, &none, US_RECORD_DONE, "", NULL);

@@ -27,6 +27,7 @@ struct us_dump_programs {
 	struct us_writer *writer;
 	uint32_t n; /* stacks in it */
 	struct us_naming *naming;
+	bool pair; /* each program has two page-table roots */
 	bool late; /* something was left out */
 };
 

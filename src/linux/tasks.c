@@ -3,6 +3,7 @@
 #include "linux/tasks.h"
 
 #include "base/vec.h"
+#include "guest/page_table_x86.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #define KERNEL_THREAD 0x00200000U /* include/linux/sched.h, PF_KTHREAD */
 #define FIRST_BITS    11	  /* of the set of tasks that are known */
 #define MOST_PROBES   256
+#define USER_ENTRIES  256 /* of an x86 root: the lower half */
+#define MOST_ROOTS    8	  /* that are compared with the page after them */
 
 struct reader {
 	const struct us_linux_tasks_layout *l;
@@ -430,6 +433,47 @@ static bool is_root(const struct us_linux_tasks_layout *l, us_gpa root, us_gpa o
 {
 	us_gpa ignored = l->arch == US_ARCH_X86_64 ? 0x1000 : 0;
 	return of && ((root ^ of) & US_ROOT_MASK & ~ignored) == 0;
+}
+
+static bool is_process(const struct us_linux_task *t)
+{
+	return t->root && t->pid == t->tgid;
+}
+
+/* Is the page after the root a root too, of the same program?  Without isolation, no
+ * two roots share a table of user memory. */
+static bool has_user_root(struct us_paging *p, us_gpa root)
+{
+	uint64_t own[USER_ENTRIES], users;
+	if (!us_mem_read(p->mem, root, own, sizeof(own)))
+		return false;
+	for (size_t k = 0; k < USER_ENTRIES; k++)
+		if (own[k] & US_X86_PRESENT)
+			return us_mem_read(p->mem,
+					   (root | US_ROOT_OF_USER) + k * sizeof(*own),
+					   &users, sizeof(users)) &&
+			       !((own[k] ^ users) &
+				 (US_X86_PRESENT | US_X86_ADDRESS_52));
+	return false;
+}
+
+bool us_linux_tasks_isolated(const struct us_linux_tasks_layout *l, struct us_paging *p,
+			     const struct us_linux_tasks *t)
+{
+	unsigned tries = 0;
+	bool found = false;
+	if (l->arch != US_ARCH_X86_64)
+		return false;
+	for (size_t k = 0; k < t->n; k++) {
+		if (!is_process(&t->v[k]))
+			continue;
+		if (t->v[k].root & US_ROOT_OF_USER)
+			return false;
+		/* A process that ends or calls exec() proves nothing: ask more. */
+		if (!found && tries++ < MOST_ROOTS)
+			found = has_user_root(p, t->v[k].root);
+	}
+	return found;
 }
 
 const struct us_linux_task *us_linux_task_of(const struct us_linux_tasks_layout *l,

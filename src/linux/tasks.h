@@ -122,6 +122,15 @@ const struct us_linux_task *us_linux_task_of(const struct us_linux_tasks_layout 
 					     const struct us_linux_tasks *t,
 					     const struct us_regs *regs);
 
+/*
+ * Do the kernel and user mode have separate page tables (x86, page-table isolation)?
+ * Then the user's root is the page after the kernel's, and both point to the same
+ * tables of the program.  One process is enough to see it; a few are asked.  p: used by
+ * this thread only.
+ */
+bool us_linux_tasks_isolated(const struct us_linux_tasks_layout *l, struct us_paging *p,
+			     const struct us_linux_tasks *t);
+
 /* For a kernel without SMP, whose tasks have no on_cpu: is this task running?  One
  * read. */
 bool us_linux_task_is_current(const struct us_linux_tasks_layout *l,

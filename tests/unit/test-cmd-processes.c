@@ -201,6 +201,21 @@ static void what_was_said_is_taken_back(void **state)
 	assert_int_equal(hear(false).n, 2);
 }
 
+/* Page-table isolation: the only process has a second root in the page after its own.
+ */
+static void one_process_shows_isolation(void **state)
+{
+	(void)state;
+	run(7, "sh");
+	put64(TEST_TASKS + ROOT + 8, 0x8000000012345067);
+	look();
+	look();
+	assert_false(hear(false).last.pair);
+	put64(TEST_TASKS + ROOT + STEP + 8, 0x12345067);
+	look();
+	assert_true(hear(false).last.pair);
+}
+
 /* Before the recording both times are 0, and until 0 would be to the end. */
 static void gone_before_the_start(void **state)
 {
@@ -297,6 +312,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(seen_once_is_not_known, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_was_said_is_taken_back, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(one_process_shows_isolation, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(gone_before_the_start, set_up,
 						tear_down),

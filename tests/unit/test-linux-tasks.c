@@ -480,6 +480,44 @@ static void test_of_vcpu(void **state)
 	us_linux_tasks_fini(&t);
 }
 
+static bool are_isolated(enum us_arch arch)
+{
+	struct us_linux_tasks_layout of = *l;
+	struct us_linux_tasks t;
+	of.arch = arch;
+	read_tasks(&t);
+	bool isolated = us_linux_tasks_isolated(&of, &paging, &t);
+	us_linux_tasks_fini(&t);
+	return isolated;
+}
+
+/* One process shows it, if it has memory and both roots point to the same. */
+static void test_isolated(void **state)
+{
+	(void)state;
+	const us_gva root = task(6), users = task(7);
+	make_program(1, 1, root - TEST_TASKS);
+	assert_false(are_isolated(US_ARCH_X86_64));
+	put64(root + 255 * 8, 0x8000000012345067);
+	assert_false(are_isolated(US_ARCH_X86_64));
+	put64(users + 255 * 8, 0x12345047); /* not accessed yet; may be executed */
+	assert_true(are_isolated(US_ARCH_X86_64));
+	assert_false(are_isolated(US_ARCH_AARCH64));
+	/* Tables of somebody else; the kernel's half says nothing. */
+	put64(users + 255 * 8, 0x12346067);
+	assert_false(are_isolated(US_ARCH_X86_64));
+	put64(root + 255 * 8, 0);
+	put64(root + 256 * 8, 0x12345067);
+	put64(users + 256 * 8, 0x12345067);
+	assert_false(are_isolated(US_ARCH_X86_64));
+	/* The kernel's root of an isolated process is even, and it has a page. */
+	put64(users + 8, 0x12345067);
+	make_program(1, 1, users - TEST_TASKS);
+	assert_false(are_isolated(US_ARCH_X86_64));
+	make_program(1, 1, 0x100000000);
+	assert_false(are_isolated(US_ARCH_X86_64));
+}
+
 /* A kernel for one CPU says which task that runs, and of no task whether it runs. */
 static void test_of_one_cpu(void **state)
 {
@@ -582,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_starts),
 		cmocka_unit_test_setup(test_registers, set_up),
 		cmocka_unit_test_setup(test_of_vcpu, set_up),
+		cmocka_unit_test_setup(test_isolated, set_up),
 		cmocka_unit_test_setup(test_of_one_cpu, set_up),
 		cmocka_unit_test_setup(test_look, set_up),
 		cmocka_unit_test(test_inside),

@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chance that so many roots are all even is one in a thousand.  Fewer prove
- * nothing. */
-#define ENOUGH_ROOTS 10
-
 /* When a list was read.  A process in it existed at its end if it is also in the next
  * list. */
 struct span {
@@ -46,21 +42,6 @@ void us_processes_fini(struct us_processes *p)
 	us_pair_map_fini(&p->told);
 	pthread_mutex_destroy(&p->lock);
 	memset(p, 0, sizeof(*p));
-}
-
-/* Do the kernel and user mode have separate page tables?  Then all roots are even. */
-static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *t)
-{
-	size_t n = 0;
-	for (size_t k = 0; k < t->n; k++) {
-		const struct us_linux_task *one = &t->v[k];
-		if (!one->root || one->pid != one->tgid)
-			continue;
-		if (one->root & US_ROOT_OF_USER)
-			return false;
-		n++;
-	}
-	return l->tasks.arch == US_ARCH_X86_64 && n >= ENOUGH_ROOTS;
 }
 
 /* The process with these page tables if it is still the same one, otherwise a new
@@ -100,10 +81,9 @@ static void see(struct us_processes *p, const struct us_linux_task *t, bool pair
 	one->seen_ns = at->begin;
 }
 
-static void take(struct us_processes *p, const struct us_linux *l,
-		 const struct us_linux_tasks *t, const struct span *at)
+static void take(struct us_processes *p, const struct us_linux_tasks *t, bool pair,
+		 const struct span *at)
 {
-	bool pair = are_isolated(l, t);
 	pthread_mutex_lock(&p->lock);
 	for (size_t k = 0; k < t->n; k++)
 		if (t->v[k].root && t->v[k].pid == t->v[k].tgid)
@@ -239,10 +219,11 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 	if (t.full)
 		us_limit_reached(&p->programs.limits, US_LIMIT_TASKS,
 				 US_LINUX_MAX_TASKS);
-	take(p, l, &t, &at);
+	bool pair = us_linux_tasks_isolated(&l->tasks, p->paging, &t);
+	take(p, &t, pair, &at);
 	if (l->has_who && (p->by_stack || !l->who.current))
 		take_tasks(p, l, &t, start_ns);
-	us_programs_read(&p->programs, l, p->paging, &t, are_isolated(l, &t),
+	us_programs_read(&p->programs, l, p->paging, &t, pair,
 			 &(struct us_programs_time){ start_ns, at.begin, at.end });
 	count_scan(p, began, t.n);
 	us_programs_unwind(&p->programs, l, p->paging);
