@@ -33,4 +33,18 @@ static inline void iret(struct machine *m, int from, uint64_t sp)
 	us_track_iret(&m->t, &s, sp);
 }
 
+/* main is at work, on a stack whose addresses are known. */
+static inline void begin(struct machine *m)
+{
+	jump(m, MAIN, MAIN);
+	enter(m, MAIN, 4);
+	expect_path(m, "1000");
+	call(m, MAIN, F, 0x8000);
+	enter(m, F, 2);
+	expect_path(m, "1000;2000");
+	ret(m, F, 0x8000);
+	m->insns += 3;
+	expect_path(m, "1000");
+}
+
 #endif
