@@ -232,8 +232,12 @@ static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
 		s->backed_ns += n * (interval - p->interval_ns);
 		last_ns += n * interval;
 	}
+	uint64_t backed_ns = s->backed_ns;
+	s->planned.from_ns = last_ns;
 	uint64_t due = last_ns + step(p, s, stretch);
 	while (due < from) {
+		backed_ns = s->backed_ns;
+		s->planned.from_ns = due;
 		uint64_t further = step(p, s, stretch);
 		lose(s, due < now_ns);
 		s->late_ns += (uint64_t)((double)further / stretch);
@@ -243,6 +247,8 @@ static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
 		s->backed_ns += s->fits_ns - due;
 		due = s->fits_ns;
 	}
+	s->planned.until_ns = due;
+	s->planned.backed_ns = s->backed_ns - backed_ns;
 	return due;
 }
 
@@ -366,10 +372,33 @@ void us_pacer_retire(struct us_pacer *p, unsigned slot)
 	p->slot[slot].due_ns = UINT64_MAX;
 }
 
+/* What done() has counted as backed off for the distance to the next sample, and is not
+ * over yet: with dear samples and a small budget that can be many seconds. */
+static uint64_t backed_ahead(const struct us_pacer *p, const struct us_pacer_slot *s,
+			     uint64_t now_ns)
+{
+	const struct us_pacer_plan *plan = &s->planned;
+	if (plan->until_ns <= now_ns)
+		return 0;
+	uint64_t from = now_ns > plan->from_ns ? now_ns : plan->from_ns;
+	double part = (double)(plan->until_ns - from) /
+		      (double)(plan->until_ns - plan->from_ns);
+	uint64_t ahead_ns = (uint64_t)(part * (double)plan->backed_ns);
+	if (ahead_ns <= s->backed_ns)
+		return 0;
+	ahead_ns += p->interval_ns - 1 - s->backed_ns;
+	return ahead_ns / p->interval_ns * p->weight;
+}
+
 void us_pacer_counts(const struct us_pacer *p, uint64_t now_ns,
 		     struct us_backend_counts *ret)
 {
 	*ret = p->counts;
+	for (unsigned i = 0; i < p->n_slot; i++) {
+		uint64_t ahead = backed_ahead(p, &p->slot[i], now_ns);
+		ret->backed_off -= ahead;
+		ret->due -= ahead;
+	}
 	uint64_t elapsed = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
 	ret->vcpu_ns = elapsed * p->n_active * p->weight;
 }

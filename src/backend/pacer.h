@@ -33,14 +33,21 @@ struct us_pacer_fates {
 	double taken, lost;
 };
 
+/* The distance to the next sample, as it was planned when the last one was done. */
+struct us_pacer_plan {
+	uint64_t from_ns, until_ns;
+	uint64_t backed_ns; /* of it, added by the budget; counted already */
+};
+
 struct us_pacer_slot {
 	uint64_t due_ns;	     /* next sample; UINT64_MAX: never */
 	uint64_t late_ns, backed_ns; /* time lost, not yet a whole sample's */
-	uint64_t fits_ns;	     /* the budget allows no sample before this time */
-	double cost_ns;		     /* mean of recent samples that cost something */
-	double dearest_ns;	     /* of the first ones */
-	unsigned n_cost; /* samples in cost_ns, up to the length of the mean */
-	unsigned state;	 /* of the guest, when the sample that is being taken was due */
+	struct us_pacer_plan planned;
+	uint64_t fits_ns;  /* the budget allows no sample before this time */
+	double cost_ns;	   /* mean of recent samples that cost something */
+	double dearest_ns; /* of the first ones */
+	unsigned n_cost;   /* samples in cost_ns, up to the length of the mean */
+	unsigned state; /* of the guest, when the sample that is being taken was due */
 	double state_since; /* its mean from then until the sample is done */
 	struct us_pacer_fates fates[US_PACER_STATES];
 	uint64_t forget_ns; /* when half of fates is forgotten next */
@@ -137,6 +144,7 @@ double us_pacer_stretch(const struct us_pacer *p, unsigned slot);
 /* Does the budget allow the slot's next sample now, without delay? */
 bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns);
 
+/* What came due until now_ns, and what became of it; not what is planned after that. */
 void us_pacer_counts(const struct us_pacer *p, uint64_t now_ns,
 		     struct us_backend_counts *ret);
 

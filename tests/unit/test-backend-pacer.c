@@ -236,6 +236,27 @@ static void a_look_dearer_than_the_budget_is_still_taken(void **state)
 	free(w);
 }
 
+/* The next sample is a minute away, and none of it was due yet. */
+static void what_is_planned_is_not_due_yet(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 3, .budget_ppm = 1000 };
+	struct us_pacer p;
+	uint64_t last = 0;
+	struct world *w = new_world(0, 50 * US_NS_PER_MS);
+	us_pacer_init(&p, &s, 1, 1, START);
+	for (unsigned ms = 500; ms <= 300000; ms += ms < 5000 ? 10 : 1000) {
+		run_until(&p, w, START + ms * US_NS_PER_MS);
+		struct us_backend_counts c = books(&p, w);
+		uint64_t elapsed_ms = (w->now - START) / US_NS_PER_MS;
+		assert_true(c.due >= last);
+		assert_in_range(c.due, elapsed_ms * 97 / 100, elapsed_ms * 101 / 100);
+		last = c.due;
+	}
+	assert_in_range(p.taken, 2, 10);
+	free(w);
+}
+
 /* The first look finds cold caches, or a VMM that has not run for long. */
 static void a_dear_first_look_does_not_slow_down_the_next(void **state)
 {
@@ -493,6 +514,7 @@ int main(void)
 		cmocka_unit_test(no_second_exceeds_the_budget_by_more_than_a_look),
 		cmocka_unit_test(rare_dear_looks_do_not_starve_the_others),
 		cmocka_unit_test(a_look_dearer_than_the_budget_is_still_taken),
+		cmocka_unit_test(what_is_planned_is_not_due_yet),
 		cmocka_unit_test(a_dear_first_look_does_not_slow_down_the_next),
 		cmocka_unit_test(idle_looks_do_not_speed_it_up),
 		cmocka_unit_test(slots_share_fairly_and_obey_the_mask),
