@@ -25,16 +25,6 @@
 #define SEARCH_SAMPLES 24 /* at most, in addition, to find where the images are */
 #define MAX_INLINED    16
 
-enum {
-	OPT_BACKEND = US_OPTION_LONG,
-	OPT_SYMBOLS,
-	OPT_VCPU,
-	OPT_NO_DEMANGLE,
-	OPT_JSON,
-	OPT_FULL_PATHS,
-	OPT_TASKS,
-};
-
 struct settings {
 	const char *target, *backend;
 	struct us_symbol_files symbols;
