@@ -55,6 +55,7 @@ struct dump {
 	struct us_paths paths; /* of the frames' sources */
 	bool full_paths;
 	char why[512], backend_name[16], hazard[256];
+	char no_programs[256]; /* why --root helps nothing; empty: it may */
 };
 
 static int attach(struct dump *d, const struct settings *s, struct us_err *e)
@@ -187,12 +188,17 @@ static bool compared(const struct dump *d)
 	return true;
 }
 
+/* The page tables of the program's part of a stack. */
+static us_gpa program_root(const struct seen *s)
+{
+	return s->stack.root ? s->stack.root : s->regs.space.root;
+}
+
 static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 			 struct us_frame *f)
 {
-	us_gpa root = s->stack.root && (s->stack.flags[i] & US_PC_USER)
-			      ? s->stack.root
-			      : s->regs.space.root;
+	us_gpa root = s->stack.flags[i] & US_PC_USER ? program_root(s)
+						     : s->regs.space.root;
 	const struct us_symbol_when when = {
 		.root = root & US_ROOT_MASK,
 		.user = s->stack.flags[i] & US_PC_USER &&
@@ -211,10 +217,9 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 static const char *file_of(const struct dump *d, const struct seen *s, unsigned i,
 			   uint64_t *ret_at)
 {
-	us_gpa root = s->stack.root ? s->stack.root : s->regs.space.root;
 	return s->stack.flags[i] & US_PC_USER
-		       ? us_dump_programs_file(&d->tasks.programs, root, s->stack.pc[i],
-					       ret_at)
+		       ? us_dump_programs_file(&d->tasks.programs, program_root(s),
+					       s->stack.pc[i], ret_at)
 		       : NULL;
 }
 
@@ -376,7 +381,7 @@ static void print_tasks(struct dump *d)
 {
 	static struct seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
-	char name[4 * US_LINUX_NAME], text[512], safe[1024];
+	char name[4 * US_LINUX_NAME];
 	for (size_t k = 0; k < all->list.n; k++) {
 		const struct us_linux_task *t = &all->list.v[k];
 		us_printable(name, sizeof(name), t->name);
@@ -388,16 +393,38 @@ static void print_tasks(struct dump *d)
 			print_stack(d, &seen);
 		}
 	}
-	for (size_t k = 0;
-	     us_dump_programs_warning(&all->programs, k, text, sizeof(text)); k++) {
-		us_printable(safe, sizeof(safe), text);
-		printf("warning: %s\n", safe);
-	}
 	if (all->list.torn)
 		puts("warning: the list of tasks changed at each try: some are "
 		     "missing");
 	if (all->list.full)
 		printf("warning: only the first %zu tasks were read\n", all->list.n);
+}
+
+/* The k-th warning of programs' names, from 0; false: no more. */
+static bool warning_of(const struct dump *d, size_t k, char *dst, size_t size)
+{
+	if (!d->no_programs[0])
+		return us_dump_programs_warning(&d->tasks.programs, k, dst, size);
+	snprintf(dst, size, "--root names no programs: %s", d->no_programs);
+	return k == 0;
+}
+
+static void print_warnings(const struct dump *d)
+{
+	char text[512], safe[1024];
+	for (size_t k = 0; warning_of(d, k, text, sizeof(text)); k++) {
+		us_printable(safe, sizeof(safe), text);
+		printf("warning: %s\n", safe);
+	}
+}
+
+static void json_warnings(struct us_json *j, const struct dump *d)
+{
+	char text[512];
+	us_json_array(j, "warnings");
+	for (size_t k = 0; warning_of(d, k, text, sizeof(text)); k++)
+		us_json_str(j, NULL, text);
+	us_json_end(j);
 }
 
 static void print_vcpu(struct dump *d, unsigned i)
@@ -480,7 +507,6 @@ static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
 
 static void json_tasks(struct us_json *j, struct dump *d)
 {
-	char text[512];
 	static struct seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
 	us_json_array(j, "tasks");
@@ -499,11 +525,6 @@ static void json_tasks(struct us_json *j, struct dump *d)
 	}
 	us_json_end(j);
 	us_json_bool(j, "tasks_missing", all->list.torn || all->list.full);
-	us_json_array(j, "warnings");
-	for (size_t k = 0;
-	     us_dump_programs_warning(&all->programs, k, text, sizeof(text)); k++)
-		us_json_str(j, NULL, text);
-	us_json_end(j);
 }
 
 static void show_json(struct dump *d, const struct settings *s)
@@ -523,6 +544,7 @@ static void show_json(struct dump *d, const struct settings *s)
 	us_json_end(&j);
 	if (s->tasks)
 		json_tasks(&j, d);
+	json_warnings(&j, d);
 	us_json_end(&j);
 }
 
@@ -558,6 +580,7 @@ static void show(struct dump *d, const struct settings *s)
 			print_vcpu(d, i);
 	if (s->tasks)
 		print_tasks(d);
+	print_warnings(d);
 }
 
 static void dump_fini(struct dump *d)
@@ -571,12 +594,24 @@ static void dump_fini(struct dump *d)
 	free(d->seen);
 }
 
-/* Without --tasks the list is optional: it names each vCPU's task.  With --tasks it is
- * required. */
+/* Without --tasks the list is optional: it names each vCPU's task and its program. With
+ * --tasks it is required. */
 static int read_tasks(struct dump *d, const struct settings *s, struct us_err *e)
 {
 	int r = us_dump_tasks_read(&d->tasks, &d->kernel, d->unwinder, s->tasks, e);
-	return s->tasks || r == -ENOMEM ? r : 0;
+	if (r < 0 && !s->tasks && r != -ENOMEM) {
+		if (s->symbols.dirs.root)
+			snprintf(d->no_programs, sizeof(d->no_programs), "%.250s",
+				 e->msg);
+		return 0;
+	}
+	for (unsigned i = 0; r == 0 && i < d->n_vcpu; i++) {
+		const struct seen *seen = &d->seen[i];
+		if (seen->has_stack)
+			r = us_dump_tasks_add(&d->tasks, program_root(seen),
+					      &seen->stack, e);
+	}
+	return r < 0 ? r : us_dump_tasks_end(&d->tasks, e);
 }
 
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
@@ -588,12 +623,6 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (!us_options_read(&o, ret_exit) ||
 	    !us_options_one(&o, "TARGET", &s->target, ret_exit))
 		return false;
-	if (s->symbols.dirs.root && !s->tasks) {
-		*ret_exit = us_usage(
-			&us_cmd_dump,
-			"--root goes with --tasks: it names the programs of tasks");
-		return false;
-	}
 	if (!s->backend || us_backend_check(s->backend, &e) == 0)
 		return true;
 	*ret_exit = us_usage(&us_cmd_dump, "%s (%s)", e.msg, e.hint);
@@ -650,6 +679,7 @@ static const struct us_option options[] = {
 
 static const char *const examples[] = {
 	"uniscope dump\0where every vCPU of the one guest on this host is",
+	"uniscope dump --root /mnt\0the same, with names of a Linux guest's programs",
 	"uniscope dump --tasks\0what each task of a Linux guest waits for",
 	"uniscope dump --tasks --root /mnt\0"
 	"with the guest's files, to name its programs",

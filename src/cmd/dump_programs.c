@@ -55,7 +55,8 @@ static int begin_recording(struct us_dump_programs *p)
 }
 
 int us_dump_programs_read(struct us_dump_programs *p, struct us_kernel *k,
-			  struct us_paging *paging, struct us_linux_tasks *list)
+			  struct us_paging *paging, struct us_linux_tasks *list,
+			  bool rules)
 {
 	struct us_programs *of = &k->processes.programs;
 	memset(p, 0, sizeof(*p));
@@ -68,37 +69,35 @@ int us_dump_programs_read(struct us_dump_programs *p, struct us_kernel *k,
 	p->until_ns = us_now_ns() + US_DUMP_PROGRAMS_NS;
 	p->pair = us_linux_tasks_isolated(&p->kernel->tasks, paging, list);
 	us_programs_read(of, p->kernel, paging, list, p->pair, &no_time);
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; rules && i < list->n; i++)
 		(void)us_programs_wait(of, &list->v[i]);
-	read_rules(p);
+	if (rules)
+		read_rules(p);
 	const struct us_code_set *set = atomic_load(&of->waiting.offered);
 	us_images_programs(k->images, set && set->n ? set->block : NULL);
 	return begin_recording(p);
 }
 
-static int add_waiter(struct us_dump_programs *p, const struct us_linux_task *t)
+/* Names go by page tables: whose the stack is does not matter. */
+static int add_waiter(struct us_dump_programs *p)
 {
-	const struct us_waiter w = { .number = ++p->n,
-				     .pid = (uint32_t)t->pid,
-				     .process = (uint32_t)t->tgid,
-				     .name = "",
-				     .process_name = "" };
+	const struct us_waiter w = { .number = ++p->n, .name = "", .process_name = "" };
 	return us_writer_waiter(p->writer, &w, NULL);
 }
 
-int us_dump_programs_add(struct us_dump_programs *p, const struct us_linux_task *t,
+int us_dump_programs_add(struct us_dump_programs *p, us_gpa root,
 			 const struct us_stack *s)
 {
 	us_gva pc[US_MAX_FRAMES];
 	uint8_t flags[US_MAX_FRAMES];
 	size_t n = s->n < US_MAX_FRAMES ? s->n : US_MAX_FRAMES - 1;
-	if (!p->writer || !t->root)
+	if (!p->writer || !root)
 		return 0;
 	memcpy(pc, s->pc, n * sizeof(*pc));
 	memcpy(flags, s->flags, n * sizeof(*flags));
-	pc[n] = t->root & US_ROOT_MASK;
+	pc[n] = root & US_ROOT_MASK;
 	flags[n++] = US_PC_SPACE;
-	int r = add_waiter(p, t);
+	int r = add_waiter(p);
 	const struct us_wait wait = { .waiter = p->n, .end = s->end };
 	return r ? r : us_writer_wait(p->writer, &wait, pc, flags, n, NULL);
 }
@@ -112,6 +111,15 @@ static size_t count_tries(const struct us_programs *of)
 	return n;
 }
 
+/* Of a vCPU's program nothing was read before its stack came. */
+static void read_sampled(struct us_dump_programs *p)
+{
+	do {
+		atomic_store(&p->of->hungry, false);
+		us_programs_read_sampled(p->of, p->kernel, p->paging);
+	} while (atomic_load(&p->of->hungry) && !is_late(p));
+}
+
 int us_dump_programs_end(struct us_dump_programs *p)
 {
 	static const struct us_record_stats none;
@@ -121,6 +129,7 @@ int us_dump_programs_end(struct us_dump_programs *p)
 	int r = us_writer_flush(p->writer, NULL);
 	if (r < 0)
 		return r;
+	read_sampled(p);
 	do {
 		tries = count_tries(p->of);
 		us_programs_read(p->of, p->kernel, p->paging, p->list, p->pair,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dump_programs.h: the programs of a Linux guest's tasks: rules to unwind their stacks,
- * and names, without files from the user.
+ * and names of these and of the vCPUs' stacks, without files from the user.
  *
  * The mappings of each process, their call frame information and their dynamic symbols
  * are read as for a recording (record/programs.h), but for all processes at once.
@@ -31,16 +31,17 @@ struct us_dump_programs {
 	bool late; /* something was left out */
 };
 
-/* Call it after us_kernel_stop().  Gives the unwinder the available rules of the tasks'
- * programs.  0, or -ENOMEM: without rules. */
+/* Call it after us_kernel_stop().  rules: give the unwinder the available rules of all
+ * tasks' programs.  0, or -ENOMEM: without rules. */
 US_MUST_CHECK int us_dump_programs_read(struct us_dump_programs *p, struct us_kernel *k,
 					struct us_paging *paging,
-					struct us_linux_tasks *list);
-/* Add a task's stack, to be named later.  0 or -errno. */
-US_MUST_CHECK int us_dump_programs_add(struct us_dump_programs *p,
-				       const struct us_linux_task *t,
+					struct us_linux_tasks *list, bool rules);
+/* Add a stack, to be named later: of a task, or of what a vCPU ran with these page
+ * tables.  0 or -errno. */
+US_MUST_CHECK int us_dump_programs_add(struct us_dump_programs *p, us_gpa root,
 				       const struct us_stack *s);
-/* After the last stack: read the names that the guest's memory has. */
+/* After the last stack: read the mappings of programs that have one, and the names that
+ * the guest's memory has. */
 US_MUST_CHECK int us_dump_programs_end(struct us_dump_programs *p);
 /* The guest is no longer needed: open the files. */
 US_MUST_CHECK int us_dump_programs_name(struct us_dump_programs *p,

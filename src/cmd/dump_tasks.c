@@ -57,8 +57,8 @@ static int read_stacks(struct us_dump_tasks *t, struct us_paging *p,
 		if (unwind(t, &t->list.v[k], p, u, &stack)) {
 			r = keep(&t->stack[k], &stack);
 			if (r == 0)
-				r = us_dump_programs_add(&t->programs, &t->list.v[k],
-							 &stack);
+				r = us_dump_programs_add(&t->programs,
+							 t->list.v[k].root, &stack);
 		}
 	return r;
 }
@@ -110,15 +110,39 @@ int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,
 	t->space = l->space;
 	us_paging_init(&paging, k->source.mem);
 	int r = us_linux_tasks_read(&l->tasks, &paging, &t->space, &t->list);
-	if (r == 0 && stacks)
-		r = us_dump_programs_read(&t->programs, k, &paging, &t->list);
+	if (r == 0)
+		r = us_dump_programs_read(&t->programs, k, &paging, &t->list, stacks);
 	if (r == 0 && stacks)
 		r = read_stacks(t, &paging, u);
-	if (r == 0 && stacks)
-		r = us_dump_programs_end(&t->programs);
 	if (r < 0)
 		us_dump_tasks_fini(t);
 	return r < 0 ? us_fail(e, r, "list the guest's tasks: %s", strerror(-r)) : 0;
+}
+
+static bool has_program(const struct us_stack *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->flags[i] & US_PC_USER)
+			return true;
+	return false;
+}
+
+static int cannot_name(struct us_err *e, int r)
+{
+	return r < 0 ? us_fail(e, r, "name the guest's programs: %s", strerror(-r)) : 0;
+}
+
+int us_dump_tasks_add(struct us_dump_tasks *t, us_gpa root, const struct us_stack *s,
+		      struct us_err *e)
+{
+	return has_program(s)
+		       ? cannot_name(e, us_dump_programs_add(&t->programs, root, s))
+		       : 0;
+}
+
+int us_dump_tasks_end(struct us_dump_tasks *t, struct us_err *e)
+{
+	return cannot_name(e, us_dump_programs_end(&t->programs));
 }
 
 void us_dump_tasks_fini(struct us_dump_tasks *t)

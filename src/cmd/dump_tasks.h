@@ -27,14 +27,20 @@ struct us_dump_tasks {
 };
 
 /*
- * Call it after us_kernel_stop(), before the backend is closed.  u gets the rules of
- * the tasks' programs.  stacks: also read stacks, not only the list.  -ENOENT: not a
+ * Call it after us_kernel_stop(), before the backend is closed.  stacks: also read
+ * stacks, not only the list; u gets the rules of the tasks' programs.  -ENOENT: not a
  * Linux that says where its tasks are, or only a GDB stub reads its memory; e says
  * why.  -ENOMEM.
  */
 US_MUST_CHECK int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,
 				     struct us_unwinder *u, bool stacks,
 				     struct us_err *e);
+/* Also name the program's part of a vCPU's stack; root: its page tables.  0 or
+ * -errno. */
+US_MUST_CHECK int us_dump_tasks_add(struct us_dump_tasks *t, us_gpa root,
+				    const struct us_stack *s, struct us_err *e);
+/* After the last stack, while the backend is open.  0 or -errno. */
+US_MUST_CHECK int us_dump_tasks_end(struct us_dump_tasks *t, struct us_err *e);
 void us_dump_tasks_fini(struct us_dump_tasks *t); /* accepts a zeroed one */
 
 /* The task that a vCPU with these registers runs, or NULL. */

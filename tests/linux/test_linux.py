@@ -277,6 +277,10 @@ class Suite:
         seconds, looks = (90, 4) if self.args.accel == "kvm" else (4, 10)
         waiting.test(self.us, g, self.args.backend, seconds, looks)
 
+    def running(self, kind):
+        waiting.program(self.args.build)
+        waiting.test_running(self.us, self.working(kind, "idle_work"), self.args.backend)
+
     def waits_live(self, kind):
         waiting.program(self.args.build)
         g = self.working(kind, "idle_work")
@@ -399,6 +403,7 @@ class Suite:
                 self.point("tasks", self.tasks, kind)
                 self.point("processes", self.processes, kind)
                 self.point("what tasks wait for", self.waits, kind)
+                self.point("names of what runs, in a dump", self.running, kind)
             if smp > 1 and not self.args.short:
                 self.point("what tasks wait for, in top and serve", self.waits_live, kind)
             # Of one kind each, in the short run.

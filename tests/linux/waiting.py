@@ -127,6 +127,34 @@ class Waits:
         return {t["pid"]: [f for f in t.get("frames", ()) if f["user"]] for t in told["tasks"]}
 
 
+def test_running(us, guest, backend):
+    """A program that runs on a vCPU, of which no other task has the file: its functions."""
+    guest.do("killall -9 waits deep 2>/dev/null; true")
+    pid = int(guest.do("waits spin >/dev/null 2>&1 & echo $!"))
+    try:
+        with guest_files(us) as root:
+            for options in (["--tasks"], []):
+                frames = running(us, guest, backend, pid, *options, "--root", root)
+                names = [f["function"] for f in reversed(frames)]
+                note(f"dump {' '.join(options)}: {' > '.join(map(str, names))}")
+                check(names[:1] == ["_start"] and names[-1] == "spin"
+                      and names.count("dive") == DIVES, names)
+                check({f["mapped"] for f in frames} == {"/bin/waits"}, frames)
+    finally:
+        guest.do(f"kill -9 {pid}; true")
+
+
+def running(us, guest, backend, pid, *options):
+    """The frames of the vCPU that runs the task; it may be away for a moment."""
+    for _ in range(10):
+        told = json.loads(us.run("dump", "--json", *options, "--backend", backend,
+                                 guest.target(backend)).stdout)
+        for v in told["vcpus"]:
+            if v.get("task", {}).get("pid") == pid and v["frames"][0]["user"]:
+                return v["frames"]
+    raise AssertionError(f"{pid} runs on no vCPU: {told}")
+
+
 @contextlib.contextmanager
 def guest_files(us):
     file = os.path.join(os.path.dirname(us.program), "tests", "linux", "waits")

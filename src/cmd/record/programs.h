@@ -164,7 +164,11 @@ void us_programs_read(struct us_programs *p, const struct us_linux *l,
 		      bool pair, const struct us_programs_time *at);
 
 /* In the same thread, while the kernel is still the same: read the mappings of
- * processes sampled since, and what is needed to unwind their stacks. */
+ * processes sampled since.  `hungry` is set if there are more than one turn can read.
+ */
+void us_programs_read_sampled(struct us_programs *p, const struct us_linux *l,
+			      struct us_paging *paging);
+/* The same, and what is needed to unwind their stacks. */
 void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 			struct us_paging *paging);
 

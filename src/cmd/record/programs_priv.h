@@ -11,10 +11,6 @@
  * three readings are dropped. */
 void us_programs_see_unknown(struct us_programs *p, bool older);
 
-/* In the reading thread: read the mappings of processes sampled since the last time. */
-void us_programs_read_sampled(struct us_programs *p, const struct us_linux *l,
-			      struct us_paging *paging);
-
 /* Identify a mapped file by its header.  own: the program's page tables.  *ret_cache:
  * reads its pages that are not mapped, in *cache; NULL: none.  False: it is not an ELF
  * file, or it is not in memory. */

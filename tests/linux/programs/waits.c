@@ -4,6 +4,7 @@
  *
  *	waits sleep|pipe|vfork|futex
  *	waits deep	below 10 calls of dive()
+ *	waits spin	does not wait: takes its CPU, below 10 calls of dive()
  *	waits turns	says how long it has waited in each, in ns, once a second
  */
 #include <linux/futex.h>
@@ -62,10 +63,19 @@ static void wait_pipe(void)
 }
 
 /* volatile: no call is the last thing that it does. */
-static __attribute__((noinline)) int dive(int depth)
+static __attribute__((noinline)) int dive(int depth, int (*end)(void))
 {
-	volatile int below = depth > 1 ? dive(depth - 1) : pause();
+	volatile int below = depth > 1 ? dive(depth - 1, end) : end();
 	return below + 1;
+}
+
+/* It has a way out that it never takes, so that its code tells its caller. */
+static int spin(void)
+{
+	static volatile int end;
+	while (!end)
+		;
+	return 0;
 }
 
 static uint64_t now_ns(void)
@@ -111,7 +121,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(how, "futex"))
 		wait_in_threads();
 	else if (!strcmp(how, "deep"))
-		return 1 + dive(10);
+		return 1 + dive(10, pause);
+	else if (!strcmp(how, "spin"))
+		return 1 + dive(10, spin);
 	else if (!strcmp(how, "turns"))
 		wait_by_turns();
 	return 1;
