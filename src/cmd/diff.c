@@ -95,7 +95,7 @@ static bool set_option(void *settings, int c, const char *value)
 		s->report.limit = (size_t)number;
 		return true;
 	case OPT_FAIL:
-		return us_parse_double("--fail-above", value, 0, 100, &s->fail_above);
+		return us_parse_percent("--fail-above", value, 0, 100, &s->fail_above);
 	case OPT_JSON:
 		return set_form(s, "json");
 	case 'f':

@@ -5,11 +5,11 @@
 
 #include "base/clock.h"
 #include "base/nearest.h"
+#include "base/quantity.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,39 +331,70 @@ int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 	return US_EXIT_USAGE;
 }
 
-bool us_parse_double(const char *option, const char *text, double least, double most,
-		     double *ret)
+static bool parse_number(const char *option, const char *text, const char *unit,
+			 double least, double most, double *ret)
 {
-	char *end, want[96];
-	errno = 0;
-	double v = strtod(text, &end);
-	if (end != text && !*end && isfinite(v) && v >= least && v <= most) {
+	char want[96];
+	double v;
+	if (us_quantity_number(text, unit, &v) && v >= least && v <= most) {
 		*ret = v;
 		return true;
 	}
-	snprintf(want, sizeof(want), "must be a number from %g to %g", least, most);
+	snprintf(want, sizeof(want), "must be a number from %.10g to %.10g", least,
+		 most);
 	bad_value(option, text, want);
 	return false;
 }
 
+bool us_parse_double(const char *option, const char *text, double least, double most,
+		     double *ret)
+{
+	return parse_number(option, text, NULL, least, most, ret);
+}
+
+bool us_parse_rate(const char *option, const char *text, double least, double most,
+		   double *ret)
+{
+	return parse_number(option, text, "Hz", least, most, ret);
+}
+
+bool us_parse_percent(const char *option, const char *text, double least, double most,
+		      double *ret)
+{
+	return parse_number(option, text, "%", least, most, ret);
+}
+
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns)
 {
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "", 1e9 },   { "s", 1e9 },  { "ms", 1e6 },  { "us", 1e3 },
-		      { "ns", 1.0 }, { "m", 60e9 }, { "h", 3600e9 } };
-	char *end;
-	double v = strtod(text, &end);
-	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit) || !isfinite(v) || v < 0)
-			continue;
-		if (v * units[i].ns > 1e18)
-			break;
-		*ret_ns = (uint64_t)(v * units[i].ns);
+	if (us_quantity_time(text, ret_ns))
+		return true;
+	bad_value(option, text, "must be a time such as 5, 2.5s, 300ms or 1h30m");
+	return false;
+}
+
+/* "8K", "2G": the largest unit that leaves no rest. */
+static const char *size_text(uint64_t n, char *ret, size_t size)
+{
+	int unit = 0;
+	for (; n && n % 1024 == 0 && unit < 4; unit++)
+		n /= 1024;
+	snprintf(ret, size, "%llu%.*s", (unsigned long long)n, unit > 0,
+		 &" KMGT"[unit]);
+	return ret;
+}
+
+bool us_parse_size(const char *option, const char *text, uint64_t least, uint64_t most,
+		   uint64_t *ret)
+{
+	char want[96], a[24], b[24];
+	uint64_t n;
+	if (us_quantity_bytes(text, &n) && n >= least && n <= most) {
+		*ret = n;
 		return true;
 	}
-	bad_value(option, text, "must be a time such as 5, 2.5s, 300ms or 1h");
+	snprintf(want, sizeof(want), "must be a size from %s to %s",
+		 size_text(least, a, sizeof(a)), size_text(most, b, sizeof(b)));
+	bad_value(option, text, want);
 	return false;
 }
 

@@ -108,9 +108,16 @@ bool us_options_one(const struct us_options *o, const char *what, const char **r
 /* For a command that takes no argument. */
 bool us_options_none(const struct us_options *o, int *ret_exit);
 
-/* Parse a value; on a mistake, tell the user and return false. */
+/* Parse a value (base/quantity.h); on a mistake, tell the user and return false. */
 bool us_parse_double(const char *option, const char *text, double least, double most,
 		     double *ret);
+/* The same, with or without Hz or % behind it. */
+bool us_parse_rate(const char *option, const char *text, double least, double most,
+		   double *ret);
+bool us_parse_percent(const char *option, const char *text, double least, double most,
+		      double *ret);
+bool us_parse_size(const char *option, const char *text, uint64_t least, uint64_t most,
+		   uint64_t *ret);
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns);
 /* "0,2-3": bit n for vCPU n. */
 bool us_parse_vcpus(const char *text, uint64_t *ret_mask);

@@ -148,8 +148,8 @@ static bool set_option(void *settings, int c, const char *value)
 		s->report.around = value;
 		return set_view(s, &callers_view);
 	case OPT_PERCENT:
-		return us_parse_double("--percent-limit", value, 0, 100,
-				       &s->report.least_percent);
+		return us_parse_percent("--percent-limit", value, 0, 100,
+					&s->report.least_percent);
 	case OPT_SORT:
 		return set_sort(s, value);
 	case OPT_CHILDREN:

@@ -194,6 +194,10 @@ class Usage(Cli):
         self.fails(2, "-F x: must be", "record", "-F", "x", "fake:")
         self.fails(2, "-F nan", "record", "-F", "nan", "fake:")
         self.fails(2, "-d 5parsecs", "record", "-d", "5parsecs", "fake:")
+        self.fails(2, "-d 1m30: must be a time such as .* or 1h30m", "record", "-d", "1m30", "fake:")
+        self.fails(2, "-F 2M: must be a number from 0.01 to 1000000\n", "record", "-F", "2M", "fake:")
+        self.fails(2, "--ring 3k: must be a size from 8K to 2G\n", "trace", "--ring", "3k", "fake:")
+        self.fails(2, "-s 2k: must be a size from 0 to 1K\n", "trace", "-s", "2k", "fake:")
         self.fails(2, "--vcpu 3-1", "record", "--vcpu", "3-1", "fake:")
         self.fails(2, "--vcpu 99", "record", "--vcpu", "99", "fake:")
         self.fails(2, "--budget 0", "record", "--budget", "0", "fake:")
@@ -618,6 +622,13 @@ class Recording(Cli):
         with open(text) as f:
             self.assertEqual(f.read(), "main;work 3\n")
         self.assertEqual(run("report", data).returncode, 0)
+
+    def test_values_as_people_type_them(self):
+        out = self.path("v.data")
+        done = run("record", "-F", "1kHz", "-d", "0s300ms", "--budget", "100%", "-o", out, "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run("report", "--percent-limit", "0.5%", "--limit", "1k", "--time", "0,1m1s", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_result_goes_through_a_link(self):
         data, link = self.fake(), self.path("link.folded")

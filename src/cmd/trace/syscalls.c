@@ -54,8 +54,8 @@ bool us_trace_syscalls_set(struct us_trace_syscalls *s, const char *list)
 
 bool us_trace_syscalls_set_text(struct us_trace_syscalls *s, const char *value)
 {
-	double n;
-	if (!us_parse_double("-s", value, 0, US_SYSCALL_TEXT, &n))
+	uint64_t n;
+	if (!us_parse_size("-s", value, 0, US_SYSCALL_TEXT, &n))
 		return false;
 	s->text = (int)n;
 	return true;

@@ -69,20 +69,13 @@ struct tracing {
 
 /* ---- What the user asks for ---- */
 
-/* "64M"; rounded to a power of two. */
+/* Rounded to a power of two. */
 static bool set_ring(struct settings *s, const char *value)
 {
-	char *end;
-	uint64_t n = strtoull(value, &end, 10);
-	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	if (unit)
-		n <<= 10 * (unit - units + 1);
-	if (end == value || (*end && (!unit || end[1])) ||
-	    n < 8 * US_EVENTS_MIN_RECORD || n > 8ULL * US_EVENTS_MAX_RECORD) {
-		us_usage(&us_cmd_trace, "--ring %s: must be from 8K to 2G", value);
+	uint64_t n;
+	if (!us_parse_size("--ring", value, 8 * US_EVENTS_MIN_RECORD,
+			   8ULL * US_EVENTS_MAX_RECORD, &n))
 		return false;
-	}
 	for (s->asked.ring = 8; s->asked.ring <= n / 2; s->asked.ring *= 2)
 		;
 	return true;
