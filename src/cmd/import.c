@@ -99,6 +99,8 @@ static int map(const char *path, const uint8_t **ret, size_t *ret_n, struct us_e
 		return fd;
 	if (fstat(fd, &st) < 0 || !st.st_size) {
 		us_fail(e, -ENODATA, "import %s: it is empty", path);
+		if (!strcmp(path, "-"))
+			us_hint(e, "see what the command before the pipe says");
 		return -ENODATA;
 	}
 	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

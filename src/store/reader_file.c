@@ -95,6 +95,18 @@ static void use(struct reader *r, size_t len)
 
 /* ---- The file ---- */
 
+/* Nobody wrote to it.  What is to be done depends on who should have. */
+static int tell_empty(const struct reader *r)
+{
+	struct stat st;
+	bool is_file = fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode);
+	us_fail(r->e, -ENOEXEC, "read a recording: %s",
+		is_file ? "the file is empty" : "nothing came in");
+	us_hint(r->e, is_file ? "see whether the disk is full, and record again"
+			      : "see what the command before the pipe says");
+	return -ENOEXEC;
+}
+
 static int header(struct reader *r)
 {
 	int got = have(r, US_STORE_HEAD);
@@ -102,11 +114,12 @@ static int header(struct reader *r)
 		return got;
 	const uint8_t *p = r->buf + r->at;
 	size_t left = r->n - r->at;
-	if (memcmp(p, US_STORE_MAGIC, left < 8 ? left : 8) || !left) {
+	if (!left)
+		return tell_empty(r);
+	if (memcmp(p, US_STORE_MAGIC, left < 8 ? left : 8)) {
 		const char *unpacker = us_unpacker(p, left);
-		us_fail(r->e, -ENOEXEC, "read a recording: %s",
-			left ? "this is no recording of uniscope"
-			     : "the file is empty");
+		us_fail(r->e, -ENOEXEC,
+			"read a recording: this is no recording of uniscope");
 		if (unpacker)
 			us_hint(r->e, "it is compressed: %s it", unpacker);
 		return -ENOEXEC;

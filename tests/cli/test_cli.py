@@ -623,6 +623,27 @@ class Recording(Cli):
             self.assertEqual(f.read(), "main;work 3\n")
         self.assertEqual(run("report", data).returncode, 0)
 
+    def test_standard_input_without_a_recording(self):
+        silent = "standard input: read a recording: nothing came in\n.*before the pipe"
+        self.fails(1, silent, "report", "-")
+        self.fails(1, silent, "annotate", "-", "main")
+        self.fails(1, "nothing came in\n.*before the pipe", "replay", "-")
+        self.fails(1, "it is empty\n.*before the pipe", "import", "-")
+        empty, text = self.path("empty.data"), self.path("text")
+        for name, content in (empty, ""), (text, "main;work 3\n"):
+            with open(name, "w") as f:
+                f.write(content)
+        self.fails(1, "the file is empty\n.*disk is full", "report", empty)
+        with open(text) as f:
+            self.fails(1, "no recording of uniscope\n.*uniscope import - makes", "report", "-", stdin=f)
+        ours, theirs = os.openpty()
+        for command in "report", "diff", "replay":
+            more = [text] if command == "diff" else []
+            done = self.fails(1, "it is a terminal\n.*report -", command, "-", *more, stdin=theirs)
+            self.assertEqual(done.stdout, "")
+        os.close(ours)
+        os.close(theirs)
+
     def test_values_as_people_type_them(self):
         out = self.path("v.data")
         done = run("record", "-F", "1kHz", "-d", "0s300ms", "--budget", "100%", "-o", out, "fake:")

@@ -20,13 +20,26 @@
 
 #define BUFFER (1U << 20) /* bytes of a result */
 
+static int open_stdin(int *ret, struct us_err *e)
+{
+	*ret = -1;
+	/* Nobody types a recording: it would wait without a word. */
+	if (isatty(STDIN_FILENO)) {
+		us_fail(e, -EINVAL, "read standard input: it is a terminal");
+		us_hint(e, "uniscope record -o - TARGET | uniscope report -");
+		return -EINVAL;
+	}
+	*ret = dup(STDIN_FILENO);
+	return *ret >= 0
+		       ? 0
+		       : us_fail(e, -errno, "read standard input: %s", strerror(errno));
+}
+
 int us_recording_open(const char *path, int *ret, struct us_err *e)
 {
 	struct stat st;
-	if (!strcmp(path, "-")) {
-		*ret = dup(STDIN_FILENO);
-		return 0;
-	}
+	if (!strcmp(path, "-"))
+		return open_stdin(ret, e);
 	*ret = open(path, O_RDONLY | O_CLOEXEC);
 	bool is_folder = *ret >= 0 && fstat(*ret, &st) == 0 && S_ISDIR(st.st_mode);
 	if (*ret >= 0 && !is_folder)
@@ -96,13 +109,19 @@ static int open_all(const char *const *path, size_t n, struct us_profile_input *
  * names it. */
 static void tell_foreign(const char *const *path, size_t n, struct us_err *e)
 {
-	char word[200];
+	char word[200] = "FILE";
+	bool is_stdin = n == 1 && !strcmp(path[0], "-");
 	if (n == 1)
-		us_wrap(e, "%s", path[0]);
+		us_wrap(e, "%s", is_stdin ? "standard input" : path[0]);
 	if (e->hint[0])
-		return; /* it is compressed */
+		return; /* it is compressed, or empty */
+	/* As a word for a shell, - would be ./-: a file of that name. */
+	if (is_stdin)
+		snprintf(word, sizeof(word), "-");
+	else if (n == 1)
+		us_shell_word(word, sizeof(word), path[0]);
 	us_hint(e, "uniscope import %s makes a recording of perf.data or folded stacks",
-		n == 1 ? us_shell_word(word, sizeof(word), path[0]) : "FILE");
+		word);
 }
 
 int us_recordings_read(const char *const *path, size_t n,
