@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dump.c: `uniscope dump`: one stack of every vCPU now: where does it hang? */
+#include "cmd/dump_samples.h"
 #include "cmd/dump_tasks.h"
 #include "cmd/record/images.h"
 #include "cmd/record/kernel.h"
@@ -9,7 +10,6 @@
 #include "cmd/target.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -20,25 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DUMP_HZ	       200
-#define DUMP_LIMIT_NS  (3 * US_NS_PER_SEC)
-#define SEARCH_SAMPLES 24 /* at most, in addition, to find where the images are */
-#define MAX_INLINED    16
+#define MAX_INLINED 16
 
 struct settings {
 	const char *target, *backend;
 	struct us_symbol_files symbols;
 	uint64_t vcpu_mask;
 	bool json, raw_names, full_paths, tasks;
-};
-
-/* What was seen of one vCPU. */
-struct seen {
-	bool taken, has_stack; /* its state is known; its stack, too */
-	bool done;	       /* another sample would tell no more */
-	uint8_t state;
-	struct us_regs regs;
-	struct us_stack stack;
 };
 
 struct dump {
@@ -48,10 +36,7 @@ struct dump {
 	struct us_dump_tasks tasks;
 	struct us_unwinder *unwinder;
 	struct us_backend *backend;
-	unsigned n_vcpu;
-	struct seen *seen; /* by vCPU */
-	uint64_t begun_ns;
-	unsigned samples_left;
+	struct us_dump_samples samples;
 	struct us_paths paths; /* of the frames' sources */
 	bool full_paths;
 	char why[512], backend_name[16], hazard[256];
@@ -74,9 +59,8 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	us_rights_drop(d->backend);
 	snprintf(d->backend_name, sizeof(d->backend_name), "%s", d->backend->ops->name);
 	snprintf(d->hazard, sizeof(d->hazard), "%s", d->backend->hazard);
-	d->n_vcpu = d->backend->n_vcpu;
-	d->seen = calloc(d->n_vcpu ? d->n_vcpu : 1, sizeof(*d->seen));
-	if (!d->seen || us_unwinder_new(d->backend->arch, NULL, NULL, &d->unwinder) < 0)
+	if (us_dump_samples_init(&d->samples, d->backend->n_vcpu) < 0 ||
+	    us_unwinder_new(d->backend->arch, NULL, NULL, &d->unwinder) < 0)
 		return us_fail(e, -ENOMEM, "out of memory");
 	d->images.unwinder = d->unwinder;
 	d->images.hasty = true;
@@ -89,96 +73,6 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	return r;
 }
 
-/* Take a capture without a stack.  A vCPU stays in the VMM for microseconds: the next
- * sample may find the guest. */
-static bool take_state(struct dump *d, const struct us_capture *c)
-{
-	struct seen *s = &d->seen[c->vcpu];
-	if (!s->has_stack)
-		s->state = c->state;
-	s->taken = true;
-	return s->done = c->state != US_VCPU_EXIT || d->samples_left == 0;
-}
-
-/* Unwind one capture while it is held, and once more if that shows where an image is.
- * False: that is not known yet, so another sample is worthwhile. */
-static bool take_sample(struct dump *d, struct us_capture *c, struct us_paging *p)
-{
-	struct seen *s = &d->seen[c->vcpu];
-	if (!us_capture_begin(c, p))
-		return take_state(d, c);
-	s->state = c->state;
-	s->regs = c->regs;
-	us_unwind(d->unwinder, p, &c->regs, &s->stack);
-	uint64_t t_ns = us_now_ns() - d->begun_ns;
-	const struct us_live_sample sample = {
-		.capture = c, .stack = &s->stack, .paging = p, .t_ns = t_ns
-	};
-	us_images_sample(&d->images, &sample);
-	us_kernel_sample(&d->kernel, &sample);
-	s->has_stack = true;
-	us_unwind(d->unwinder, p, &c->regs, &s->stack);
-	us_capture_judge(c, &s->stack);
-	s->taken = true;
-	s->done = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel) &&
-		   !c->cut) ||
-		  d->samples_left == 0;
-	return s->done;
-}
-
-static unsigned n_missing(const struct dump *d, uint64_t mask)
-{
-	unsigned n = 0;
-	for (unsigned i = 0; i < d->n_vcpu; i++)
-		n += !d->seen[i].done && (!mask || mask >> i & 1);
-	return n;
-}
-
-static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
-{
-	const struct us_schedule schedule = {
-		.hz = DUMP_HZ, .seed = 1, .vcpu_mask = mask, .wake_halted = true
-	};
-	static struct us_capture c;
-	static struct us_paging paging; /* both too large for comfort on a stack */
-	struct us_backend *b = d->backend;
-	uint64_t limit = us_now_ns() + DUMP_LIMIT_NS;
-	us_paging_init(&paging, b->mem);
-	d->begun_ns = us_now_ns();
-	d->samples_left = SEARCH_SAMPLES;
-	int r = b->ops->start(b, &schedule, e);
-	while (r >= 0 && n_missing(d, mask) && us_now_ns() < limit) {
-		r = b->ops->next(b, limit, &c);
-		if (r <= 0)
-			continue;
-		bool done = c.vcpu >= d->n_vcpu || d->seen[c.vcpu].done ||
-			    take_sample(d, &c, &paging);
-		b->ops->release(b, &c);
-		if (done)
-			continue;
-		us_backend_let_go(b);
-		d->samples_left--;
-		us_images_search(&d->images);
-		us_kernel_wait(&d->kernel);
-	}
-	us_backend_let_go(b);
-	if (r < 0 && !e->msg[0]) {
-		us_fail(e, r, "the guest went away");
-		if (b->ops->explain)
-			b->ops->explain(b, r, e);
-	}
-	return r < 0 ? r : 0;
-}
-
-/* Was any image found in the guest? */
-static bool names_hold(const struct dump *d)
-{
-	for (size_t i = 0; i < d->images.n_place; i++)
-		if (d->images.place[i].match != US_MATCH_NO)
-			return true;
-	return false;
-}
-
 static bool compared(const struct dump *d)
 {
 	for (size_t i = 0; i < d->images.n_place; i++)
@@ -189,12 +83,12 @@ static bool compared(const struct dump *d)
 }
 
 /* The page tables of the program's part of a stack. */
-static us_gpa program_root(const struct seen *s)
+static us_gpa program_root(const struct us_dump_seen *s)
 {
 	return s->stack.root ? s->stack.root : s->regs.space.root;
 }
 
-static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
+static size_t name_frame(struct dump *d, const struct us_dump_seen *s, unsigned i,
 			 struct us_frame *f)
 {
 	us_gpa root = s->stack.flags[i] & US_PC_USER ? program_root(s)
@@ -214,8 +108,8 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 }
 
 /* The file that a program has mapped at this address; NULL: not known. */
-static const char *file_of(const struct dump *d, const struct seen *s, unsigned i,
-			   uint64_t *ret_at)
+static const char *file_of(const struct dump *d, const struct us_dump_seen *s,
+			   unsigned i, uint64_t *ret_at)
 {
 	return s->stack.flags[i] & US_PC_USER
 		       ? us_dump_programs_file(&d->tasks.programs, program_root(s),
@@ -223,14 +117,15 @@ static const char *file_of(const struct dump *d, const struct seen *s, unsigned 
 		       : NULL;
 }
 
-static const struct us_linux_task *task_of(const struct dump *d, const struct seen *s)
+static const struct us_linux_task *task_of(const struct dump *d,
+					   const struct us_dump_seen *s)
 {
 	return s->has_stack ? us_dump_tasks_of(&d->tasks, &s->regs) : NULL;
 }
 
 /* Take the task's stack as if it were a vCPU's; false: it has none. */
 static bool take_task_stack(const struct us_dump_tasks *t, size_t number,
-			    struct seen *ret)
+			    struct us_dump_seen *ret)
 {
 	const struct us_dump_task_stack *from = t->stack ? &t->stack[number] : NULL;
 	if (!from || !from->n)
@@ -247,7 +142,7 @@ static bool take_task_stack(const struct us_dump_tasks *t, size_t number,
 
 /* The kernel's part of a task's stack is what the user wants; a program's addresses
  * without names would be most of the output. */
-static void leave_out_unnamed(struct dump *d, struct seen *s)
+static void leave_out_unnamed(struct dump *d, struct us_dump_seen *s)
 {
 	struct us_frame f[MAX_INLINED];
 	unsigned n = 0;
@@ -303,8 +198,8 @@ static void print_frame(const struct dump *d, unsigned number, us_gva pc,
 static void collect_paths(struct dump *d)
 {
 	struct us_frame f[MAX_INLINED];
-	for (unsigned v = 0; v < d->n_vcpu; v++) {
-		const struct seen *s = &d->seen[v];
+	for (unsigned v = 0; v < d->samples.n; v++) {
+		const struct us_dump_seen *s = &d->samples.v[v];
 		for (unsigned i = 0; s->has_stack && i < s->stack.n; i++) {
 			size_t n = name_frame(d, s, i, f);
 			for (size_t k = 0; k < n; k++)
@@ -317,8 +212,8 @@ static void collect_paths(struct dump *d)
 }
 
 /* As an offset in its file, if that is known. */
-static void print_unnamed(const struct dump *d, unsigned number, const struct seen *s,
-			  unsigned i)
+static void print_unnamed(const struct dump *d, unsigned number,
+			  const struct us_dump_seen *s, unsigned i)
 {
 	char text[CELL];
 	uint64_t at;
@@ -329,7 +224,7 @@ static void print_unnamed(const struct dump *d, unsigned number, const struct se
 	print_frame(d, number, s->stack.pc[i], file ? &f : NULL);
 }
 
-static void print_stack(struct dump *d, const struct seen *seen)
+static void print_stack(struct dump *d, const struct us_dump_seen *seen)
 {
 	const struct us_stack *s = &seen->stack;
 	struct us_frame f[MAX_INLINED];
@@ -354,7 +249,7 @@ static const char *const state_words[US_N_VCPU_STATE] = {
 	[US_VCPU_OFF] = "off or paused",
 };
 
-static void print_task_of(const struct dump *d, const struct seen *s)
+static void print_task_of(const struct dump *d, const struct us_dump_seen *s)
 {
 	const struct us_linux_task *t = task_of(d, s);
 	char name[4 * US_LINUX_NAME];
@@ -379,7 +274,7 @@ static void print_task_state(const struct us_linux_task *t)
 
 static void print_tasks(struct dump *d)
 {
-	static struct seen seen; /* too large for comfort on a stack */
+	static struct us_dump_seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
 	char name[4 * US_LINUX_NAME];
 	for (size_t k = 0; k < all->list.n; k++) {
@@ -430,7 +325,7 @@ static void json_warnings(struct us_json *j, const struct dump *d)
 static void print_vcpu(struct dump *d, unsigned i)
 {
 	const struct us_guest *g = d->found.target.guest;
-	const struct seen *s = &d->seen[i];
+	const struct us_dump_seen *s = &d->samples.v[i];
 	printf("vCPU %u", i);
 	if (g && i < g->n_vcpu && g->vcpu[i].tid)
 		printf(" (thread %d)", (int)g->vcpu[i].tid);
@@ -447,8 +342,9 @@ static void print_vcpu(struct dump *d, unsigned i)
 		print_stack(d, s);
 }
 
-static void json_frame(struct us_json *j, const struct dump *d, const struct seen *s,
-		       unsigned i, const struct us_frame *f)
+static void json_frame(struct us_json *j, const struct dump *d,
+		       const struct us_dump_seen *s, unsigned i,
+		       const struct us_frame *f)
 {
 	uint64_t at;
 	us_json_object(j, NULL);
@@ -464,7 +360,7 @@ static void json_frame(struct us_json *j, const struct dump *d, const struct see
 	us_json_end(j);
 }
 
-static void json_stack(struct us_json *j, struct dump *d, const struct seen *s)
+static void json_stack(struct us_json *j, struct dump *d, const struct us_dump_seen *s)
 {
 	struct us_frame f[MAX_INLINED];
 	us_json_str(j, "end",
@@ -491,7 +387,7 @@ static void json_task(struct us_json *j, const struct us_linux_task *t)
 
 static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
 {
-	struct seen *s = &d->seen[i];
+	struct us_dump_seen *s = &d->samples.v[i];
 	const struct us_linux_task *t = task_of(d, s);
 	us_json_object(j, NULL);
 	us_json_u64(j, "vcpu", i);
@@ -507,7 +403,7 @@ static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
 
 static void json_tasks(struct us_json *j, struct dump *d)
 {
-	static struct seen seen; /* too large for comfort on a stack */
+	static struct us_dump_seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
 	us_json_array(j, "tasks");
 	for (size_t k = 0; k < all->list.n; k++) {
@@ -536,9 +432,10 @@ static void show_json(struct dump *d, const struct settings *s)
 	us_json_str(&j, "target", d->found.text);
 	us_json_str(&j, "backend", d->backend_name);
 	us_json_str(&j, "caution", d->hazard[0] ? d->hazard : NULL);
-	us_json_bool(&j, "image_matches", names_hold(d) && d->images.n);
+	us_json_bool(&j, "image_matches",
+		     us_images_found_one(&d->images) && d->images.n);
 	us_json_array(&j, "vcpus");
-	for (unsigned i = 0; i < d->n_vcpu; i++)
+	for (unsigned i = 0; i < d->samples.n; i++)
 		if (!mask || mask >> i & 1)
 			json_vcpu(&j, d, i);
 	us_json_end(&j);
@@ -560,7 +457,7 @@ static void show(struct dump *d, const struct settings *s)
 	printf("%s by %s\n", d->found.text, d->why);
 	if (d->hazard[0])
 		printf("caution: %s\n", d->hazard);
-	if (d->images.n && !names_hold(d))
+	if (d->images.n && !us_images_found_one(&d->images))
 		puts(d->images.v[0].guessed
 			     ? "warning: the guest runs none of the files with symbols "
 			       "beside its image; addresses only (-e FILE)"
@@ -575,7 +472,7 @@ static void show(struct dump *d, const struct settings *s)
 		us_linux_describe(us_kernel_linux(&d->kernel), text, sizeof(text));
 		printf("note: %s\n", text);
 	}
-	for (unsigned i = 0; i < d->n_vcpu; i++)
+	for (unsigned i = 0; i < d->samples.n; i++)
 		if (!s->vcpu_mask || s->vcpu_mask >> i & 1)
 			print_vcpu(d, i);
 	if (s->tasks)
@@ -591,7 +488,7 @@ static void dump_fini(struct dump *d)
 	us_unwinder_free(d->unwinder);
 	us_images_fini(&d->images);
 	us_paths_fini(&d->paths);
-	free(d->seen);
+	us_dump_samples_fini(&d->samples);
 }
 
 /* Without --tasks the list is optional: it names each vCPU's task and its program. With
@@ -605,8 +502,8 @@ static int read_tasks(struct dump *d, const struct settings *s, struct us_err *e
 				 e->msg);
 		return 0;
 	}
-	for (unsigned i = 0; r == 0 && i < d->n_vcpu; i++) {
-		const struct seen *seen = &d->seen[i];
+	for (unsigned i = 0; r == 0 && i < d->samples.n; i++) {
+		const struct us_dump_seen *seen = &d->samples.v[i];
 		if (seen->has_stack)
 			r = us_dump_tasks_add(&d->tasks, program_root(seen),
 					      &seen->stack, e);
@@ -640,7 +537,8 @@ static int run_dump(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	int r = attach(&d, &s, &e);
 	if (r == 0)
-		r = capture_all(&d, s.vcpu_mask, &e);
+		r = us_dump_samples_take(&d.samples, &d.images, &d.kernel, d.backend,
+					 s.vcpu_mask, &e);
 	us_kernel_wait(&d.kernel);
 	us_kernel_stop(&d.kernel);
 	us_kernel_use(&d.kernel);

@@ -84,7 +84,9 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 		us_fail(e, -ENOENT, "%s: %s", what, l->no_types);
 	else
 		us_fail(e, -ENOENT, "%s: %s", what, l->no_tasks);
-	if (!l)
+	if (us_kernel_unseen(k))
+		us_hint(e, "try again");
+	else if (!l)
 		us_hint(e, "a kernel without a symbol table (CONFIG_KALLSYMS) needs "
 			   "its own ELF file: -e vmlinux");
 	if (l && k->source.mem && !l->has_types)

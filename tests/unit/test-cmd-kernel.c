@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When a kernel that is in use is read again: if a sample is where its modules are, and
- * their list has changed. */
+ * their list has changed.  And when there is none. */
 #include "unit.h"
 
 #include "cmd/record/kernel.h"
@@ -129,6 +129,44 @@ static void not_for_ever(void **state)
 	}
 }
 
+/* May the next sample show where the kernel is? */
+static bool is_unseen_after(enum us_arch arch, bool user)
+{
+	static uint64_t t_ns;
+	capture.regs.arch = arch;
+	capture.regs.user = user;
+	capture.regs.pc = user ? 0x400000 : 0xfffffbfffdbf7c80;
+	t_ns += 100000 * MS;
+	assert_false(is_read(t_ns, 0x400000));
+	return us_kernel_unseen(&kernel);
+}
+
+/* A busy program's samples do not show it, and those of its kernel's entry by the
+ * tables of user mode neither. */
+static void programs_hide_the_kernel(void **state)
+{
+	(void)state;
+	atomic_store(&kernel.state, US_KERNEL_WANTED);
+	for (unsigned k = 0; k < 200; k++)
+		assert_true(is_unseen_after(US_ARCH_AARCH64, true));
+	assert_true(is_unseen_after(US_ARCH_AARCH64, false));
+	kernel.read[0] = NULL;
+	atomic_store(&kernel.n, 0);
+	assert_non_null(strstr(us_kernel_no_tasks(&kernel), "only programs"));
+	/* None of many: it is another kernel. */
+	for (unsigned k = 0; k < 22; k++)
+		assert_true(is_unseen_after(US_ARCH_AARCH64, false));
+	assert_false(is_unseen_after(US_ARCH_AARCH64, false));
+	assert_non_null(strstr(us_kernel_no_tasks(&kernel), "no 64-bit Linux"));
+}
+
+static void any_sample_shows_that_of_x86(void **state)
+{
+	(void)state;
+	atomic_store(&kernel.state, US_KERNEL_WANTED);
+	assert_false(is_unseen_after(US_ARCH_X86_64, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +176,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_list_cannot_be_read, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(not_for_ever, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(programs_hide_the_kernel, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(any_sample_shows_that_of_x86, set_up,
+						tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

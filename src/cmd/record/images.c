@@ -396,6 +396,14 @@ bool us_images_is_kernels(const struct us_images *i, const struct us_place *p)
 	       !((i->v[p->image].home + p->bias) >> 63);
 }
 
+bool us_images_found_one(const struct us_images *i)
+{
+	for (size_t k = 0; k < i->n_place; k++)
+		if (i->place[k].match != US_MATCH_NO)
+			return true;
+	return false;
+}
+
 int us_images_name_places(struct us_images *i)
 {
 	int r = 0;

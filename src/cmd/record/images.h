@@ -178,6 +178,9 @@ void us_images_programs(struct us_images *i, const struct us_cfi *more);
 /* Is the capture's program counter in an image with a known place? */
 bool us_images_know(const struct us_images *i, const struct us_capture *c);
 
+/* Was any image found in the guest, or may be there? */
+bool us_images_found_one(const struct us_images *i);
+
 /* Warn about images that are not in the guest, or not all the time. */
 void us_images_tell(const struct us_images *i, FILE *out);
 /* Pass to the symbols the current places, and those that could not be compared.  0 or

@@ -23,6 +23,10 @@
 #define LIST_NS	       FIRST_PAUSE_NS	   /* between looks at the list of modules */
 #define DOUBT_NS       (20 * US_NS_PER_MS) /* after the kernel was not seen */
 #define MAX_FAILED     6
+/* Before it is certain that there is none: entry code runs by the tables of user mode,
+ * which do not map the kernel, and in QEMU's emulation most samples of a busy program
+ * that are not in it are there. */
+#define LEAST_SEARCHES 24
 #define MAX_STARTING   40 /* the same for one that replaces another */
 #define MAX_DOUBTS     5
 #define MAX_MODULES    8		     /* of US_KERNEL_MAX, for modules */
@@ -317,8 +321,12 @@ static void look_for_it(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_regs *regs = &l->capture->regs;
 	uint64_t pause_ns = k->pause_ns;
-	if (!may_be_read(regs) || !us_linux_may_locate(regs) || !is_due(k, l))
+	if (!may_be_read(regs))
 		return;
+	k->anywhere |= regs->arch != US_ARCH_X86_64;
+	if (!us_linux_may_locate(regs) || !is_due(k, l))
+		return;
+	k->n_searched++;
 	if (us_linux_locate(l->paging, regs, &k->source.place)) {
 		start_reading(k);
 	} else if (regs->arch != US_ARCH_X86_64) { /* maybe by user mode's tables */
@@ -532,6 +540,12 @@ uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l)
 		       : 0;
 }
 
+bool us_kernel_unseen(const struct us_kernel *k)
+{
+	return state_of(k) == US_KERNEL_WANTED && k->anywhere &&
+	       k->n_searched < LEAST_SEARCHES;
+}
+
 bool us_kernel_pending(const struct us_kernel *k)
 {
 	int state = state_of(k);
@@ -572,7 +586,10 @@ const char *us_kernel_no_tasks(const struct us_kernel *k)
 {
 	const struct us_linux *l = us_kernel_linux(k);
 	if (!l)
-		return "no 64-bit Linux kernel was found in its memory";
+		return us_kernel_unseen(k)
+			       ? "only programs and the kernel's entry ran when it "
+				 "was sampled, which do not show where the kernel is"
+			       : "no 64-bit Linux kernel was found in its memory";
 	if (!k->source.mem)
 		return "its memory can be read only through a GDB stub, which stops "
 		       "the guest";

@@ -38,8 +38,10 @@ enum us_kernel_state {
 
 struct us_kernel {
 	struct us_images *images;
-	atomic_int state; /* enum us_kernel_state */
-	unsigned failed;  /* times that no kernel was found */
+	atomic_int state;    /* enum us_kernel_state */
+	unsigned failed;     /* times that no kernel was found */
+	bool anywhere;	     /* only samples in the kernel can show where it is */
+	unsigned n_searched; /* samples in which it was searched for */
 	uint64_t next_ns, pause_ns, check_ns, list_ns;
 	struct us_code_map map;
 	unsigned doubts;
@@ -113,6 +115,9 @@ void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l);
 uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l);
 /* Is something being read, or was it read but not yet taken into use? */
 bool us_kernel_pending(const struct us_kernel *k);
+/* May the next sample show where the kernel is, although those so far did not?  On some
+ * processors a program's samples do not. */
+bool us_kernel_unseen(const struct us_kernel *k);
 /* Wait until the thread has read, if it can read without the sampler: at most 20 s, for
  * a busy host. */
 void us_kernel_wait(struct us_kernel *k);
