@@ -56,6 +56,51 @@ static void resumed_in_our_hands(void **state)
 	rig_stop(&r);
 }
 
+/* Is a look of a guest that its owner has paused, whose memory is read next? */
+static bool reads_while_resumed(struct rig *r, struct us_backend *b,
+				struct us_capture *c)
+{
+	uint8_t code[64];
+	do
+		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, c),
+				 1);
+	while (c->state != US_VCPU_OFF && (b->ops->release(b, c), true));
+	us_mem_new_sample(b->mem);
+	assert_true(us_mem_read_gva(b->mem, c->regs.pc, code, sizeof(code)));
+	command(r, "cont");
+	us_mem_new_sample(b->mem);
+	return us_mem_read_gva(b->mem, c->regs.pc, code, sizeof(code));
+}
+
+/* QEMU takes what would read its memory through the stub for a request to stop, once
+ * its owner has let it go.  So while a paused guest is looked at, its memory is asked
+ * for, and it must go on. */
+static void resumed_while_read(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 200, .seed = 1 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	struct us_guest stranger = { .pid = 0 };
+	t.guest = &stranger;
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (int i = 0; i < 5; i++) {
+		command(&r, "stop");
+		assert_false(reads_while_resumed(&r, b, &c));
+		b->ops->release(b, &c);
+		assert_true(goes_on(&r));
+	}
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	expect_status(&r, "running");
+	rig_stop(&r);
+}
+
 /* A debugger that attaches, and is gone again 200 ms after this returns. */
 static pid_t another_debugger(const struct rig *r)
 {
@@ -597,6 +642,7 @@ int main(void)
 		REMOTE_TESTS(&stub),
 		REMOTE_TEST(samples_kvm, &stub),
 		cmocka_unit_test(resumed_in_our_hands),
+		cmocka_unit_test(resumed_while_read),
 		cmocka_unit_test(another_debugger_leaves),
 		cmocka_unit_test(speaks_tcp),
 	};

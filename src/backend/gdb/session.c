@@ -388,6 +388,7 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
 	ret->asked_ns = s->asked_ns = us_now_ns();
 	ret->refused = 0;
+	s->ran_on = false;
 	if (s->n_vcpu < 64)
 		mask &= (1ull << s->n_vcpu) - 1;
 	r = stop_and_read(s, mask, ret);
@@ -402,7 +403,9 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 			us_gdb_session_let_go(s);
 		s->client.why = why;
 	}
-	if (r < 0 || s->run == US_GDB_PAUSED)
+	/* A paused guest is held as well: its owner may let it go, and what reads its
+	 * memory then would stop it. */
+	if (r < 0)
 		us_watchdog_release(s->watchdog);
 	return r;
 }
@@ -439,8 +442,18 @@ static int tell_resume(struct us_gdb_session *s)
 	return lost(s, -EPROTO, "somebody else resumed the guest, again and again");
 }
 
+static int keep_paused(struct us_gdb_session *s)
+{
+	us_watchdog_release(s->watchdog); /* if it was held: not for a migration */
+	return us_watchdog_fired(s->watchdog)
+		       ? lost(s, -ECONNRESET, "uniscope was held up for too long")
+		       : 0;
+}
+
 int us_gdb_session_resume(struct us_gdb_session *s)
 {
+	if (s->run == US_GDB_PAUSED)
+		return keep_paused(s);
 	/* One byte to a guest that it has let go, as we were held up for longer than
 	 * its time, would stop that again, and nobody would let it go. */
 	if (s->run == US_GDB_HELD && !us_watchdog_renew(s->watchdog))
@@ -456,12 +469,41 @@ int us_gdb_session_resume(struct us_gdb_session *s)
 	return 0;
 }
 
+/*
+ * Send the question that was put, get its answer.  Its owner may have let a paused
+ * guest go: QEMU then takes the question's first byte for a request to stop, and that
+ * stop is ours to end.
+ */
+static bool get_answer(struct us_gdb_session *s)
+{
+	uint64_t deadline_ns = us_now_ns() + SAMPLE_NS;
+	int r = us_gdb_flush(&s->client, deadline_ns);
+	if (r == 0)
+		r = get_or_stop(s, deadline_ns);
+	if (r == 1) {
+		us_gdb_set_run(s, US_GDB_HELD);
+		s->ran_on = true;
+	}
+	return r == 0;
+}
+
+static bool select_vcpu(struct us_gdb_session *s, unsigned vcpu)
+{
+	if (s->selected == vcpu || !applies(s, SELECT, vcpu))
+		return true;
+	if (put_request(s, SELECT, vcpu) == 0 && get_answer(s) &&
+	    us_gdb_said(&s->client, "OK"))
+		return true;
+	s->selected = US_MAX_VCPUS;
+	return false;
+}
+
 static bool read_some(struct us_gdb_session *s, us_gva va, uint8_t *buf, size_t len)
 {
 	struct us_gdb *g = &s->client;
 	char text[48];
 	snprintf(text, sizeof(text), "m%llx,%zx", (unsigned long long)va, len);
-	if (us_gdb_ask(g, text, us_now_ns() + SAMPLE_NS) || g->parser.len != len * 2)
+	if (us_gdb_put(g, text) || !get_answer(s) || g->parser.len != len * 2)
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		int high = us_gdb_hex(g->parser.body[i * 2]);
@@ -473,19 +515,19 @@ static bool read_some(struct us_gdb_session *s, us_gva va, uint8_t *buf, size_t 
 	return true;
 }
 
+static bool may_be_asked(const struct us_gdb_session *s, unsigned vcpu)
+{
+	return s->run != US_GDB_RUNS && !s->detached && !s->ran_on &&
+	       vcpu < s->n_vcpu && !us_watchdog_fired(s->watchdog);
+}
+
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len)
 {
-	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu ||
-	    us_watchdog_fired(s->watchdog))
+	if (!may_be_asked(s, vcpu))
 		return false;
-	if (s->selected != vcpu && applies(s, SELECT, vcpu)) {
-		if (put_request(s, SELECT, vcpu) ||
-		    us_gdb_flush(&s->client, us_now_ns() + SAMPLE_NS) ||
-		    us_gdb_get(&s->client, us_now_ns() + SAMPLE_NS) ||
-		    !us_gdb_said(&s->client, "OK"))
-			return false;
-	}
+	if (!select_vcpu(s, vcpu))
+		return false;
 	uint8_t *to = buf;
 	for (size_t n; len; va += n, to += n, len -= n) {
 		n = len < s->packet_size / 4 ? len : s->packet_size / 4;
@@ -498,9 +540,12 @@ bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, voi
 bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
 			 struct us_gdb_sample *sample, struct us_entered *ret)
 {
-	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu || !s->qemu ||
-	    us_watchdog_fired(s->watchdog) ||
-	    ask_entry(s, vcpu, us_now_ns() + SAMPLE_NS, sample))
+	if (!s->qemu || !may_be_asked(s, vcpu))
 		return false;
-	return us_gdb_get_left(&s->layout, &sample->apart, &sample->regs[vcpu], ret);
+	int r = ask_entry(s, vcpu, us_now_ns() + SAMPLE_NS, sample);
+	s->ran_on |= r == -EAGAIN;
+	if (r == -EAGAIN && regain(s, sample) < 0)
+		us_gdb_session_let_go(s);
+	return r == 0 &&
+	       us_gdb_get_left(&s->layout, &sample->apart, &sample->regs[vcpu], ret);
 }

@@ -54,13 +54,14 @@ struct us_gdb_session {
 
 	struct us_gdb_arrival arrival; /* only while attaching */
 
-	uint8_t run;	    /* enum us_gdb_run */
-	bool detached;	    /* after an error: nothing more is sent */
-	bool qemu;	    /* several packets may be sent at once */
-	bool extra;	    /* qThreadExtraInfo shows whether a vCPU is halted */
-	bool unsure;	    /* whether it ran before we came is not known */
-	bool slept;	    /* its threads say that it did not; else somebody said so */
-	bool kvm, tcg;	    /* as QEMU says; neither: not known */
+	uint8_t run;   /* enum us_gdb_run */
+	bool detached; /* after an error: nothing more is sent */
+	bool ran_on;   /* since the sample, by its owner: its memory is another one's */
+	bool qemu;     /* several packets may be sent at once */
+	bool extra;    /* qThreadExtraInfo shows whether a vCPU is halted */
+	bool unsure;   /* whether it ran before we came is not known */
+	bool slept;    /* its threads say that it did not; else somebody said so */
+	bool kvm, tcg; /* as QEMU says; neither: not known */
 	size_t packet_size; /* the stub's limit */
 	const char *resume; /* "c" or "vCont;c" */
 	bool migrates; /* a migration is under way: the guest is stopped only to ask
@@ -107,10 +108,11 @@ void us_gdb_session_close(struct us_gdb_session *s);
  */
 US_MUST_CHECK int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 					struct us_gdb_sample *ret);
-/* End the hold; nothing to do if PAUSED. */
+/* End the hold; a guest that is PAUSED stays so.  Errors as above. */
 US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
 
-/* Read memory as the vCPU sees it; only while it is HELD or PAUSED. */
+/* Read memory as the vCPU sees it; only while it is HELD or PAUSED.  If its owner lets
+ * a paused guest go meanwhile, it is HELD afterwards. */
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len);
 

@@ -460,8 +460,6 @@ static int attach(struct us_gdb_session *s, enum us_gdb_before before, struct us
 	if (r == -ETIMEDOUT)
 		us_hint(e,
 			"a stub serves one debugger at a time: is another attached?");
-	if (r == 0 && s->run == US_GDB_PAUSED)
-		us_watchdog_release(s->watchdog);
 	if (r == 0 && us_gdb_session_resume(s) < 0)
 		r = us_fail(e, -EIO, "resuming the guest: %s", s->client.why);
 	if (r == -ETIMEDOUT)
