@@ -11,6 +11,11 @@
 #define GONE_NS	   1000000000ULL /* a reader that is silent for this long is gone */
 #define NS_PER_SEC 1000000000ULL
 
+#define MIN_RUN	   US_EVENTS_PER_TIME /* events */
+#define MAX_RUN	   1024U
+#define DENSE_RUN  64U			   /* records of the time */
+#define USUAL_SPAN (US_EVENTS_SPAN_NS / 2) /* ns; leaves room for noise */
+
 /* The plugin uses only the C library, so base/clock.h is not available. */
 static uint64_t now_ns(void)
 {
@@ -75,14 +80,82 @@ void us_events_wait_for_room(struct us_events *e)
 	e->room_until = e->n + (n ? n : e->mask + 1);
 }
 
-void us_events_write_time(struct us_events *e)
+/* The number that makes a span of USUAL_SPAN, if the next run is like this one. */
+static uint32_t per_time_of(const struct us_events_pace *p, uint64_t now)
 {
+	uint64_t n = p->run_n * USUAL_SPAN / (now - p->run_ns + 1);
+	return n < 1 ? 1 : n < US_EVENTS_PER_TIME ? (uint32_t)n : US_EVENTS_PER_TIME;
+}
+
+static void begin_run(struct us_events_pace *p, uint64_t now)
+{
+	p->run_ns = now;
+	p->run_n = 0;
+}
+
+/* An event is late.  It stalled if it is late by few instructions: in a device, or
+ * because the host took the CPU.  Where between the two times is not known. */
+static void be_exact(struct us_events_pace *p, uint64_t now, uint64_t insns)
+{
+	bool stalled = p->per_time > 1 &&
+		       insns - p->last_insns < US_EVENTS_INSNS_PER_TIME;
+	if (!p->per_time)
+		p->need = MIN_RUN;
+	else if (stalled && p->need < MAX_RUN)
+		p->need *= 2;
+	p->per_time = 1;
+	begin_run(p, now);
+}
+
+/*
+ * To read the clock and to write it costs as much as an event.  So each event has its
+ * time until many in a row have come quickly; from then on some do, until one is late.
+ * Where events stall often, a longer row is asked for.
+ */
+static void set_pace(struct us_events *e, uint64_t now, uint64_t insns)
+{
+	struct us_events_pace *p = &e->pace;
+	bool dense = p->per_time > 1;
+	if (p->per_time && e->halted) {
+		begin_run(p, now);
+		return;
+	}
+	if (!p->per_time || now - p->last_ns > US_EVENTS_SPAN_NS) {
+		be_exact(p, now, insns);
+		return;
+	}
+	p->run_n += e->n - p->last_n;
+	if (p->run_n < (dense ? (uint64_t)DENSE_RUN * p->per_time : p->need))
+		return;
+	if (dense && p->need > MIN_RUN)
+		p->need /= 2;
+	p->per_time = per_time_of(p, now);
+	begin_run(p, now);
+}
+
+static void write_clock(struct us_events *e, uint64_t insns)
+{
+	struct us_events_pace *p = &e->pace;
+	uint64_t now = now_ns() - e->head->start_ns;
+	set_pace(e, now, insns);
+	us_events_write(e, (uint64_t)US_EVENT_TIME << US_EVENT_KIND_SHIFT |
+				   (now & US_EVENT_TIME_MASK));
+	p->last_ns = now;
+	p->last_insns = insns;
+	p->last_n = e->n;
+	e->insns_at = insns + US_EVENTS_INSNS_PER_TIME;
+	e->time_at = e->n + p->per_time;
+}
+
+void us_events_write_time(struct us_events *e, uint64_t insns)
+{
+	if (e->head->has_time) {
+		write_clock(e, insns);
+	} else {
+		e->insns_at = UINT64_MAX;
+		e->time_at = e->n + US_EVENTS_PER_TIME;
+	}
 	e->halted = false;
-	if (e->head->has_time)
-		us_events_write(e, (uint64_t)US_EVENT_TIME << US_EVENT_KIND_SHIFT |
-					   ((now_ns() - e->head->start_ns) &
-					    US_EVENT_TIME_MASK));
-	e->time_at = e->n + US_EVENTS_PER_TIME;
 }
 
 static void write_data(struct us_events *e, const uint8_t *p, size_t n)
@@ -106,7 +179,7 @@ void us_events_put_data(struct us_events *e, uint64_t insns, const uint8_t *p, s
 		return;
 	memcpy(at, number, size);
 	memcpy(at + size, p, n);
-	us_events_write_time(e);
+	us_events_write_time(e, insns);
 	write_data(e, bytes, (size_t)(at - bytes) + size + n);
 }
 

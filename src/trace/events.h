@@ -37,8 +37,14 @@
 #define US_EVENTS_FUNCTIONS  (1U << 20)
 #define US_EVENTS_MIN_RECORD (1U << 10)
 #define US_EVENTS_MAX_RECORD (1U << 28) /* for each vCPU */
-/* At least one in so many events has a record of the time before it. */
-#define US_EVENTS_PER_TIME 64U
+/* At least one in so many events has a record of the time before it, and so has an
+ * event that comes so many instructions or more after the last of those. */
+#define US_EVENTS_PER_TIME	 64U
+#define US_EVENTS_INSNS_PER_TIME 4096U
+/* Where events are not dense enough for that, the time between two such records is
+ * about half of this, and every event that comes later has one.  A stall in dense
+ * events may take longer. */
+#define US_EVENTS_SPAN_NS 10000U
 
 enum us_event_kind {
 	US_EVENT_DATA,	    /* a piece of a message */
@@ -103,16 +109,28 @@ struct us_events_head {
 
 struct us_track_stack;
 
-/* The writer's side of a vCPU. */
+/* Decides how many events have a record of the time; see events.c. */
+struct us_events_pace {
+	uint64_t last_ns, last_insns, last_n; /* at the last record of the time */
+	uint64_t run_ns, run_n; /* of events without a stall: since when, how many */
+	uint32_t per_time;	/* events for each record of the time; 0: not begun */
+	uint32_t need; /* length of a run after which not every event has its time */
+};
+
+/* The writer's side of a vCPU.  What each event needs comes first. */
 struct us_events {
 	struct us_events_head *head;
 	struct us_events_vcpu *vcpu;
 	uint64_t *record;
 	uint64_t n, mask;
-	/* Total records: at room_until the ring is full; at time_at a record of the
-	 * time is due; below calm_until nothing has to be done except to write. */
-	uint64_t room_until, time_at, calm_until;
+	/* Total records: below calm_until nothing has to be done except to write, as
+	 * long as the vCPU has executed fewer instructions than insns_at. */
+	uint64_t calm_until, insns_at;
 	const struct us_track_stack *stack; /* of the last record */
+	/* Total records: at room_until the ring is full; at time_at a record of the
+	 * time is due. */
+	uint64_t room_until, time_at;
+	struct us_events_pace pace;
 	uint16_t max_depth; /* largest depth of functions that is traced */
 	bool halted;	    /* the vCPU has halted since the last record */
 };
@@ -131,7 +149,8 @@ static inline uint32_t us_events_epoch(const struct us_events *e)
 /* ---- Hot path ---- */
 
 void us_events_wait_for_room(struct us_events *e);
-void us_events_write_time(struct us_events *e);
+/* insns: of the record that follows. */
+void us_events_write_time(struct us_events *e, uint64_t insns);
 
 /* Write a message of n bytes, at most US_EVENT_DATA_MAX - 20. */
 void us_events_put_data(struct us_events *e, uint64_t insns, const uint8_t *p,
@@ -153,12 +172,22 @@ static inline uint64_t us_events_word(enum us_event_kind kind, uint32_t number,
 	       (insns & US_EVENT_INSNS_MASK);
 }
 
+/* The open functions of a stack are written at once: the stack's time is theirs. */
+static inline bool us_events_is_due(const struct us_events *e, enum us_event_kind kind,
+				    uint64_t insns)
+{
+	if (e->halted || kind == US_EVENT_INTERRUPT || kind == US_EVENT_STACK ||
+	    insns >= e->insns_at)
+		return true;
+	return e->n >= e->time_at &&
+	       (kind != US_EVENT_OPEN || insns != e->pace.last_insns);
+}
+
 static inline void us_events_put(struct us_events *e, enum us_event_kind kind,
 				 uint32_t number, uint64_t insns)
 {
-	if (e->n >= e->time_at || e->halted || kind == US_EVENT_INTERRUPT ||
-	    kind == US_EVENT_STACK)
-		us_events_write_time(e);
+	if (us_events_is_due(e, kind, insns))
+		us_events_write_time(e, insns);
 	us_events_write(e, us_events_word(kind, number, insns));
 	e->calm_until = e->time_at < e->room_until ? e->time_at : e->room_until;
 }

@@ -155,6 +155,15 @@ static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 	return n;
 }
 
+/* Records, without those that only have the time. */
+static uint64_t n_events(const uint64_t *record, size_t n)
+{
+	uint64_t found = 0;
+	for (size_t i = 0; i < n; i++)
+		found += record[i] >> US_EVENT_KIND_SHIFT != US_EVENT_TIME;
+	return found;
+}
+
 static int take_vcpu(struct us_events_file *f, unsigned i,
 		     const struct us_events_sink *sink, struct us_err *e)
 {
@@ -176,7 +185,7 @@ static int take_vcpu(struct us_events_file *f, unsigned i,
 		if (!r)
 			r = sink->events(sink->ctx, i, f->copy + skip, n - skip, e);
 		f->at[i] += n;
-		f->n_event += n - skip;
+		f->n_event += n_events(f->copy + skip, n - skip);
 		f->n_lost += first ? 0 : skip;
 		if (!f->beside)
 			__atomic_store_n(&v->read, f->at[i], __ATOMIC_RELEASE);

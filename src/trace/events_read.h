@@ -15,7 +15,8 @@ struct us_events_file {
 	struct us_events_head head; /* a checked copy */
 	uint32_t n_function;	    /* written so far */
 	uint64_t at[US_MAX_VCPUS];  /* records read, for each vCPU */
-	/* Records written to the recording; records lost because they came too fast. */
+	/* Events written to the recording, not counting records of the time; records
+	 * lost because they came too fast. */
 	uint64_t n_event, n_lost;
 	uint64_t *copy; /* copy of records, to be checked */
 	bool beside;	/* this is not the reader that a stream waits for */

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define FIRST_INSN_NS 1.0 /* until two times are known */
+/* A vCPU that took this many times as long for its instructions as usual has stalled.
+ */
+#define STALL 4
 
 struct queue {
 	struct us_timeline_event *v;
@@ -22,7 +25,8 @@ struct queue {
 /* What is known about a vCPU's clock: the time at a count of instructions. */
 struct clock {
 	uint64_t insns, t_ns;
-	double insn_ns; /* lately */
+	double insn_ns;	      /* lately */
+	double usual_insn_ns; /* lately, without stalls; 0: not known */
 	bool known;
 	uint64_t due_ns; /* the time of the record that follows */
 	bool due;
@@ -96,12 +100,26 @@ static void set_times(struct queue *q, struct clock *c, uint64_t limit)
 	}
 }
 
+/*
+ * The vCPU has come from the last time to this one.  Where it halted, or the host took
+ * its CPU, instructions do not tell the time.  Then the writer gives the time to the
+ * first event afterwards, so that the others were before.
+ */
+static void set_pace(struct clock *c, uint64_t t, uint64_t insns)
+{
+	double insn_ns = (double)(t - c->t_ns) / (double)(insns - c->insns);
+	if (t - c->t_ns <= US_EVENTS_SPAN_NS)
+		c->usual_insn_ns = insn_ns;
+	bool stalled = c->usual_insn_ns > 0 && insn_ns > STALL * c->usual_insn_ns;
+	c->insn_ns = stalled ? c->usual_insn_ns : insn_ns;
+}
+
 /* The preceding record had the time at this count of instructions. */
 static void set_clock(struct queue *q, struct clock *c, uint64_t insns)
 {
 	uint64_t t = c->due_ns;
 	if (c->known && insns > c->insns && t >= c->t_ns)
-		c->insn_ns = (double)(t - c->t_ns) / (double)(insns - c->insns);
+		set_pace(c, t, insns);
 	if (c->known)
 		set_times(q, c, t > c->last_ns ? t : c->last_ns);
 	c->due = false;

@@ -80,7 +80,8 @@ US_ALWAYS void us_track_note_fast(struct us_tracker *t, enum us_event_kind kind,
 	uint32_t epoch = us_events_epoch(e);
 	if (US_UNLIKELY(e->stack != t->stack) ||
 	    US_UNLIKELY(t->stack->epoch != epoch) || US_UNLIKELY(!epoch) ||
-	    US_UNLIKELY(e->n >= e->calm_until)) {
+	    US_UNLIKELY(e->n >= e->calm_until) ||
+	    US_UNLIKELY(t->vcpu->charged >= e->insns_at)) {
 		us_track_note(t, kind, number, n);
 		return;
 	}

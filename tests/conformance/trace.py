@@ -132,6 +132,19 @@ def times_add_up(args, qemu):
         note(f"{whole:.3f} us in work, {self_:.3f} us in it and what it calls")
 
 
+def rare_calls_have_their_time(args, qemu):
+    """The guest leaves ask_device by its own clock, 12.5 ms after compute, whatever the
+    number of instructions."""
+    with Tracing(args, qemu, name="exits", before=["-f", "^(ask_device|compute|nap)$"]) as t:
+        t.wait(r"(?s)(BEAT.*){12}")
+        t.end()
+        took = sorted(float(row[2]) for row in t.rows() if row[0] == "ask_device")
+        check(len(took) > 20, f"{len(took)} calls")
+        median = took[len(took) // 2]
+        check(median > 12300, f"{median} us for 12500: {took}")
+        note(f"{took[0]}, {median} us for 12500")
+
+
 class Converter:
     """What Nanos's parse-trace.py makes of a text: the calls on CPU 0, a row for each
     that has ended.  A line that is not of one of its forms is left out."""
@@ -616,6 +629,7 @@ def points(tap, args, qemu):
     for name, test in (("text is nested", is_nested),
                        ("Nanos's converter takes the text", is_as_nanos_reads_it),
                        ("times add up", times_add_up),
+                       ("rare calls have their time", rare_calls_have_their_time),
                        ("functions are chosen", is_chosen),
                        ("from one function until another", begins_and_ends),
                        ("off, on, a snapshot", is_switched), ("JSON is whole", is_json),
