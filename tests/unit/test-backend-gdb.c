@@ -101,6 +101,28 @@ static void resumed_while_read(void **state)
 	rig_stop(&r);
 }
 
+/* The first of them are sampled, and the others are named. */
+static void says_which_vcpus_are_too_many(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned states[US_N_VCPU_STATE];
+	char said[64];
+	if (!rig_start(&r, false, US_MAX_VCPUS + 6, false))
+		skip();
+	load_functions();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->n_vcpu, US_MAX_VCPUS);
+	snprintf(said, sizeof(said),
+		 "6 more vCPUs are not sampled: uniscope supports %d", US_MAX_VCPUS);
+	assert_non_null(strstr(b->caution, said));
+	assert_int_equal(sample(b, 20, 2 * US_MAX_VCPUS, states), 0);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
 /* A debugger that attaches, and is gone again 200 ms after this returns. */
 static pid_t another_debugger(const struct rig *r)
 {
@@ -643,6 +665,7 @@ int main(void)
 		REMOTE_TEST(samples_kvm, &stub),
 		cmocka_unit_test(resumed_in_our_hands),
 		cmocka_unit_test(resumed_while_read),
+		cmocka_unit_test(says_which_vcpus_are_too_many),
 		cmocka_unit_test(another_debugger_leaves),
 		cmocka_unit_test(speaks_tcp),
 	};

@@ -284,6 +284,20 @@ static bool may_lose_a_pause(const struct gdb *b)
 	return b->session->qemu && g->qmp[0] && !g->qmp_is_ours && !g->libvirt;
 }
 
+static void tell_left_out(const struct us_gdb_session *s, struct us_backend *base)
+{
+	if (s->n_beyond)
+		us_append(
+			base->caution, sizeof(base->caution),
+			"%s%u more vCPUs are in other clusters, which are not sampled",
+			base->caution[0] ? ". " : "", s->n_beyond);
+	if (s->n_over)
+		us_append(base->caution, sizeof(base->caution),
+			  "%s%u more vCPUs are not sampled: uniscope supports %d at "
+			  "most",
+			  base->caution[0] ? ". " : "", s->n_over, US_MAX_VCPUS);
+}
+
 static void describe(struct gdb *b)
 {
 	const struct us_gdb_session *s = b->session;
@@ -295,11 +309,7 @@ static void describe(struct gdb *b)
 		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
 		 s->run == US_GDB_PAUSED ? ", the guest was paused at the start" : "",
 		 us_peer_ram_how(&b->remote.ram));
-	if (s->n_beyond)
-		us_append(
-			base->caution, sizeof(base->caution),
-			"%s%u more vCPUs are in other clusters, which are not sampled",
-			base->caution[0] ? ". " : "", s->n_beyond);
+	tell_left_out(s, base);
 	if (s->unsure)
 		us_append(
 			base->hazard, sizeof(base->hazard),

@@ -73,6 +73,7 @@ struct us_gdb_session {
 	unsigned n_vcpu;
 	unsigned n_beyond; /* vCPUs in other clusters: QEMU's stub shows each cluster as
 			      a process, and a debugger the first of them */
+	unsigned n_over;   /* vCPUs that the stub lists beyond US_MAX_VCPUS */
 	unsigned selected; /* the vCPU that is selected in the stub; US_MAX_VCPUS:
 			      unknown */
 	char thread[US_MAX_VCPUS][24];

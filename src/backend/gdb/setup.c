@@ -25,8 +25,9 @@
 #define CONNECT_MS	    2000
 #define HOLD_LIMIT_MS	    3000 /* a sample may take 2.5 s */
 #define MAX_DOCUMENT	    (256u << 10)
-#define DEFAULT_PACKET_SIZE 400	 /* if the stub states none; GDB's own default */
-#define HOST_THREADS_TEXT   8192 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
+#define DEFAULT_PACKET_SIZE 400	  /* if the stub states none; GDB's own default */
+#define HOST_THREADS_TEXT   32768 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
+#define MAX_LISTS	    1024  /* replies with ids; QEMU puts one into each */
 
 /* A socket may be another user's, and in another mount namespace (/proc/PID/root). */
 #define TO_CONNECT                                                                     \
@@ -306,10 +307,12 @@ static int add_threads(struct us_gdb_session *s, struct us_err *e)
 		if (!n || n >= sizeof(s->thread[0]) || (p[n] && p[n] != ','))
 			return us_fail(e, -EPROTO,
 				       "the stub's list of vCPUs is malformed");
-		if (s->n_vcpu == US_MAX_VCPUS)
-			return 0;
-		memcpy(s->thread[s->n_vcpu], p, n);
-		s->thread[s->n_vcpu++][n] = '\0';
+		if (s->n_vcpu == US_MAX_VCPUS) {
+			s->n_over++;
+		} else {
+			memcpy(s->thread[s->n_vcpu], p, n);
+			s->thread[s->n_vcpu++][n] = '\0';
+		}
 		p += n + (p[n] == ',');
 	}
 	return 0;
@@ -319,7 +322,7 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 {
 	struct us_gdb *g = &s->client;
 	int r = ask(s, "qfThreadInfo", deadline_ns, e);
-	for (unsigned i = 0; r == 0 && g->parser.body[0] == 'm' && i < 256; i++) {
+	for (unsigned i = 0; r == 0 && g->parser.body[0] == 'm' && i < MAX_LISTS; i++) {
 		r = add_threads(s, e);
 		if (r == 0)
 			r = ask(s, "qsThreadInfo", deadline_ns, e);
