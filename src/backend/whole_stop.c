@@ -10,6 +10,10 @@
  * long. */
 #define MOST_EARLY 16
 #define EARLY_NS   US_NS_PER_SEC
+/* What a thread runs for that a stop's end woke and that sleeps again at once, on a
+ * busy host; mostly it is 40 us. */
+#define WAKE_NS	   (200 * US_NS_PER_US)
+#define LEAST_REGS 8 /* that have to be known to tell by them */
 
 static unsigned n_running(const struct us_whole_stop *w)
 {
@@ -94,6 +98,7 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 	uint64_t least = now - w->t_ns, most = now - w->asked_ns;
 	struct us_vcpu_thread_time was = w->time[vcpu], *is = &w->time[vcpu];
 	w->time_known &= ~bit;
+	w->ran_ns[vcpu] = UINT64_MAX;
 	if (!w->sleeps_stopped || !us_vcpu_threads_time(&w->threads, vcpu, is))
 		return most;
 	w->time_known |= bit;
@@ -102,6 +107,7 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 		if (only_woken(is->ran - was.ran, is->waited - was.waited, since))
 			w->woken |= bit;
 		not_ran = less(since, worked_ns(&was, is));
+		w->ran_ns[vcpu] = is->ran - was.ran;
 	}
 	w->idled |= not_ran > most ? bit : 0;
 	if (not_ran > most && w->due_known & bit)
@@ -209,6 +215,38 @@ static void count_early(struct us_whole_stop *w, unsigned vcpu)
 	w->early[vcpu] += w->early[vcpu] < MOST_EARLY;
 }
 
+static bool same_regs(const struct us_regs *a, const struct us_regs *b)
+{
+	if (a->pc != b->pc || a->sp != b->sp || a->valid != b->valid ||
+	    __builtin_popcount(a->valid) < LEAST_REGS)
+		return false;
+	for (unsigned i = 0; i < US_MAX_GPR; i++)
+		if (a->valid >> i & 1 && a->gpr[i] != b->gpr[i])
+			return false;
+	return true;
+}
+
+/*
+ * Has this vCPU executed nothing since the last stop?  Its thread may look as if it had
+ * work: the end of the stop woke it together with all others, and they pass QEMU's lock
+ * on from one to the next.  Those that wait for the lock sleep, so only_woken() takes
+ * them for woken by work.  Handlers of interrupts leave no trace in the registers, but
+ * take longer than such a wake.
+ */
+static bool stood_still(struct us_whole_stop *w, unsigned vcpu,
+			const struct us_capture *c)
+{
+	uint64_t bit = 1ULL << vcpu;
+	if (c->state != US_VCPU_HALTED) {
+		w->halted &= ~bit;
+		return false;
+	}
+	bool same = w->halted & bit && same_regs(&w->halted_regs[vcpu], &c->regs);
+	w->halted |= bit;
+	w->halted_regs[vcpu] = c->regs;
+	return same && w->ran_ns[vcpu] < WAKE_NS;
+}
+
 static void deliver(struct us_whole_stop *w, struct us_capture *c)
 {
 	c->t_ns = w->t_ns;
@@ -217,6 +255,8 @@ static void deliver(struct us_whole_stop *w, struct us_capture *c)
 	c->weight = 1;
 	c->form = US_CAPTURE_LIVE;
 	w->ops->fill(w->ctx, w->at, c);
+	if (stood_still(w, w->at, c))
+		w->woken |= 1ULL << w->at;
 	if (c->state == US_VCPU_HALTED && (w->busy & ~w->woken) >> w->at & 1) {
 		if (!counts_as_busy(w, w->at))
 			return;
@@ -275,6 +315,7 @@ int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
 			const struct us_guest *guest, struct us_err *e)
 {
 	us_whole_stop_let_go(w);
+	w->halted = 0;
 	int r = us_pacer_init_whole(&w->pacer, s, w->n_vcpu, &w->mask, e);
 	if (r < 0)
 		return r;

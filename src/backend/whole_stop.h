@@ -45,7 +45,11 @@ struct us_whole_stop {
 	struct us_running_pc running;
 	struct us_vcpu_thread_time time[US_MAX_VCPUS]; /* at the last stop */
 	uint64_t time_known;			       /* bit n: time[n] is known */
-	uint64_t let_go_ns;			       /* when the last stop ended */
+	uint64_t ran_ns[US_MAX_VCPUS]; /* from the stop before to the last; UINT64_MAX:
+					  not known */
+	uint64_t halted; /* bit n: vCPU n was halted when it was read last */
+	struct us_regs halted_regs[US_MAX_VCPUS]; /* then */
+	uint64_t let_go_ns;			  /* when the last stop ended */
 	uint8_t early[US_MAX_VCPUS]; /* samples that were due before the work that they
 					found, less those that came after theirs */
 	uint64_t early_ns;	     /* when the last of them was */

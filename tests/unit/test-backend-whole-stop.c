@@ -24,7 +24,29 @@ static struct {
 	bool idles;		   /* and did so before */
 	bool begins;		   /* to work, when it is to stop */
 	unsigned slow_ms, read_ms; /* before it stands, and behind */
+	struct us_regs regs;
+	bool told; /* its thread has work, and has run and waited so long: */
+	struct us_vcpu_thread_time time;
 } world;
+
+uint64_t __real_us_vcpu_threads_busy(const struct us_vcpu_threads *t);
+uint64_t __wrap_us_vcpu_threads_busy(const struct us_vcpu_threads *t);
+uint64_t __wrap_us_vcpu_threads_busy(const struct us_vcpu_threads *t)
+{
+	return world.told ? 1 : __real_us_vcpu_threads_busy(t);
+}
+
+bool __real_us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
+				 struct us_vcpu_thread_time *ret);
+bool __wrap_us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
+				 struct us_vcpu_thread_time *ret);
+bool __wrap_us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
+				 struct us_vcpu_thread_time *ret)
+{
+	if (world.told)
+		*ret = world.time;
+	return world.told || __real_us_vcpu_threads_time(t, vcpu, ret);
+}
 
 static int sleep_until(void *ctx, uint64_t t_ns)
 {
@@ -62,6 +84,7 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 {
 	(void)ctx;
 	(void)vcpu;
+	c->regs = world.regs;
 	c->state = world.halts ? US_VCPU_HALTED : US_VCPU_GUEST;
 }
 
@@ -244,6 +267,30 @@ static void work_keeps_its_share_at_both_ends(void **state)
 	end_child();
 }
 
+/* The stop's end woke it, and then it slept until the lock was its own: it has work, by
+ * its thread, but has executed nothing. */
+static void a_vcpu_that_stood_still_was_only_woken(void **state)
+{
+	(void)state;
+	begin(false, true);
+	world.slow_ms = 10;
+	world.halts = world.idles = world.told = true;
+	world.regs = (struct us_regs){ .pc = 0x1000, .sp = 0x2000, .valid = 0xffff };
+	take(1, US_VCPU_GUEST); /* nothing is known of the time before */
+	for (unsigned i = 0; i < 3; i++) {
+		world.time.ran += 40000;
+		world.time.waited += 1000000;
+		take(1, US_VCPU_HALTED);
+	}
+	world.time.ran += 40000;
+	world.regs.gpr[US_X86_RAX]++;
+	take(1, US_VCPU_GUEST);
+	world.time.ran += 5000000; /* in a handler that changed no register */
+	take(1, US_VCPU_GUEST);
+	us_whole_stop_close(&world.stop);
+	end_child();
+}
+
 /* It began to work when it was to stop: what came due meanwhile came due in that.  On a
  * host with no CPU for it, it was only woken: then once more, when it sleeps again. */
 static void what_came_due_in_work_is_its_loss(void **state)
@@ -332,6 +379,7 @@ int main(void)
 		cmocka_unit_test(without_knowing_all_counts_as_held),
 		cmocka_unit_test(what_ran_was_busy),
 		cmocka_unit_test(work_keeps_its_share_at_both_ends),
+		cmocka_unit_test(a_vcpu_that_stood_still_was_only_woken),
 		cmocka_unit_test(what_came_due_in_work_is_its_loss),
 		cmocka_unit_test(what_idled_with_its_clock_rests_for_an_interval),
 	};
