@@ -252,8 +252,9 @@ int us_vmlinux_types(const struct us_vmlinux *v, struct us_btf *ret,
 		*ret_bytes = t.bytes;
 		return 0;
 	}
-	*ret_why = us_dwarf_elf_unreadable(f) ? "has debug information in an "
-						"unsupported compression format"
+	*ret_why = us_elf_file_changed(f)	? "was changed after it was opened"
+		   : us_dwarf_elf_unreadable(f) ? "has debug information in an "
+						  "unsupported compression format"
 		   : r == 0 ? "has debug information without task_struct"
 			    : "has no debug information (DWARF)";
 	if (r == 0)

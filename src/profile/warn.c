@@ -247,6 +247,12 @@ static void warn_of_lines(struct us_profile *p)
 	const char *incomplete = us_symbols_incomplete(p->symbols);
 	const char *unreadable = us_symbols_unreadable(p->symbols);
 	const char *split = us_symbols_split(p->symbols);
+	const char *changed = us_symbols_changed(p->symbols);
+	if (changed)
+		us_profile_warn(p,
+				"%s was changed after it was opened: lines and inlined "
+				"calls are missing; report again",
+				changed);
 	if (incomplete)
 		us_profile_warn(p,
 				"the line tables of %s are too large or broken: some "

@@ -2,15 +2,19 @@
 /* debug_file.c: see debug_file.h. */
 #include "symbol/debug_file.h"
 
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "symbol/beside.h"
 #include "symbol/build_id.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define SYSTEM_DIR "/usr/lib/debug"
 #define MAX_ID	   64
@@ -52,18 +56,17 @@ static void read_link(struct search *s)
 	memcpy(&s->crc, name + crc_at, sizeof(s->crc));
 }
 
-/* CRC-32 as of zlib (RFC 1952, section 8). */
-static uint32_t crc_of(const struct us_elf_file *f)
+/* Of the whole file, most of which is not in memory.  CRC-32 as of zlib (RFC 1952,
+ * section 8). */
+static uint32_t crc_of(const char *path)
 {
-	uint32_t table[256], crc = UINT32_MAX;
-	for (uint32_t i = 0; i < 256; i++) {
-		table[i] = i;
-		for (int k = 0; k < 8; k++)
-			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320U : 0);
-	}
-	for (size_t i = 0; i < f->size; i++)
-		crc = crc >> 8 ^ table[(crc ^ f->bytes[i]) & 255];
-	return ~crc;
+	uint8_t piece[65536];
+	uLong crc = crc32(0, NULL, 0);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+	while (fd >= 0 && (n = us_read_full(fd, piece, sizeof(piece))) > 0)
+		crc = crc32(crc, piece, (uInt)n);
+	return (uint32_t)crc;
 }
 
 static int check(const struct search *s, const struct us_elf_file *f)
@@ -82,7 +85,7 @@ static int check(const struct search *s, const struct us_elf_file *f)
 			"%s is from another build than %s: their build-ids differ",
 			s->path, s->w->path);
 	}
-	if (s->link[0] && crc_of(f) == s->crc)
+	if (s->link[0] && crc_of(s->path) == s->crc)
 		return 0;
 	return us_fail(s->e, -EBADMSG,
 		       "%s is from another build than %s: its CRC is not the one in "

@@ -39,7 +39,7 @@ static uint32_t packed_by(const struct us_elf_file *f, const struct us_elf_secti
 	Elf64_Chdr h = { 0 };
 	Elf32_Chdr n = { 0 };
 	size_t len = f->is64 ? sizeof(h) : sizeof(n);
-	if (s->size < len)
+	if (s->size < len || us_elf_file_need(f, s) < 0)
 		return 0;
 	memcpy(f->is64 ? (void *)&h : &n, f->bytes + s->offset, len);
 	*ret_size = f->is64 ? h.ch_size : n.ch_size;
@@ -50,7 +50,8 @@ static bool usable(const struct us_elf_file *f, const struct us_elf_section *s,
 		   bool old_compressed)
 {
 	const uint8_t *p = f->bytes + s->offset;
-	if (s->type == SHT_NOBITS || s->type == SHT_NULL || !s->size)
+	if (s->type == SHT_NOBITS || s->type == SHT_NULL || !s->size ||
+	    us_elf_file_need(f, s) < 0)
 		return false;
 	if (old_compressed) { /* "ZLIB" and the size, big-endian */
 		uint64_t to;
@@ -150,7 +151,8 @@ Elf *us_dwarf_elf(const struct us_elf_file *f)
 		some |= put_wanted(&p, f, wanted[i]);
 	put_section(&p, ".shstrtab", SHT_STRTAB, 0, p.names_at, 512);
 	put_header(&p, f);
-	if (!some || elf_version(EV_CURRENT) == EV_NONE)
+	/* Of a file that was overwritten some sections would be the old ones. */
+	if (!some || us_elf_file_changed(f) || elf_version(EV_CURRENT) == EV_NONE)
 		return NULL;
 	return elf_memory((char *)f->area, f->area_size);
 }

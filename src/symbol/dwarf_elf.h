@@ -8,7 +8,7 @@
 #include <libelf.h>
 
 /* Write the header to f's spare page, and open it with the file that follows as an Elf;
- * NULL: no DWARF.  f must outlive it; elf_end() it. */
+ * NULL: no DWARF, or the file was changed.  f must outlive it; elf_end() it. */
 Elf *us_dwarf_elf(const struct us_elf_file *f);
 
 /* Is some DWARF compressed, but not with zlib (usually zstd)?  libelf of Debian 12

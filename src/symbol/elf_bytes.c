@@ -78,13 +78,16 @@ int us_elf_bytes(const struct us_elf_file *f, const char *name, size_t max,
 	}
 	if (!has_bytes(s))
 		return -ENOENT;
+	if (s->size > max)
+		return -EFBIG;
+	int r = us_elf_file_need(f, s);
+	if (r < 0)
+		return r;
 	const uint8_t *p = f->bytes + s->offset;
 	if (is_old)
 		return unpack_old(p, s->size, max, ret);
 	if (s->flags & SHF_COMPRESSED)
 		return unpack_new(p, s->size, f->is64, max, ret);
-	if (s->size > max)
-		return -EFBIG;
 	ret->at = p;
 	ret->size = s->size;
 	return 0;

@@ -15,7 +15,8 @@ struct us_elf_bytes {
  * The section `name` of f, or its old form (".zdebug_*" for ".debug_*").  Compressed
  * ones (gABI, Elf64_Chdr, or "ZLIB" and a size) are unpacked to at most max bytes.
  * -ENOENT: no such section, or it has no bytes here; -EFBIG: larger than max; -EBADMSG:
- * malformed; -ENOTSUP: compressed, but not with zlib; -ENOMEM.
+ * malformed; -ENOTSUP: compressed, but not with zlib; -ENOMEM; or an error of
+ * us_elf_file_need().
  */
 int us_elf_bytes(const struct us_elf_file *f, const char *name, size_t max,
 		 struct us_elf_bytes *ret);

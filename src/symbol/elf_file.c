@@ -2,7 +2,6 @@
 /* elf_file.c: see elf_file.h. */
 #include "symbol/elf_file.h"
 
-#include "base/cleanup.h"
 #include "base/packed.h"
 #include "base/search.h"
 
@@ -10,12 +9,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Enough for any kernel with its DWARF; keeps sums of sizes far from wrapping. */
 #define MAX_FILE (1ULL << 36)
+/* What is read at once, whatever the tables say: some look for marks of their own near
+ * the file's start, such as a Multiboot header. */
+#define HEAD	  65536
+#define MAX_NAMES (64U << 20) /* bytes of the sections' names */
 
 /* The parts of the ELF header that lead to the tables. */
 struct layout {
@@ -63,9 +68,9 @@ static int not_elf(const struct us_elf_file *f, struct us_err *e)
 	return -ENOEXEC;
 }
 
-/* Map the file behind a spare page and before at least one page of zeros, so that
+/* Room for the file behind a spare page and before at least one page of zeros, so that
  * a reader that runs over the end by a little reads zeros. */
-static int map_file(int fd, struct us_elf_file *f, struct us_err *e)
+static int make_room(int fd, struct us_elf_file *f, struct us_err *e)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
@@ -86,10 +91,18 @@ static int map_file(int fd, struct us_elf_file *f, struct us_err *e)
 			       strerror(errno));
 	f->area = area;
 	f->bytes = f->area + US_ELF_SPARE;
-	if (mmap(f->area + US_ELF_SPARE, f->size, PROT_READ, MAP_PRIVATE | MAP_FIXED,
-		 fd, 0) == MAP_FAILED)
-		return us_fail(e, -errno, "map: %s", strerror(errno));
 	return 0;
+}
+
+static int read_part(const struct us_elf_file *f, uint64_t offset, uint64_t size,
+		     struct us_err *e)
+{
+	return us_elf_source_read(f->source, (struct us_elf_part){ offset, size }, e);
+}
+
+static int read_head(const struct us_elf_file *f, struct us_err *e)
+{
+	return read_part(f, 0, f->size < HEAD ? f->size : HEAD, e);
 }
 
 static int check_ident(struct us_elf_file *f, struct us_err *e)
@@ -179,10 +192,14 @@ static Elf64_Phdr read_segment(const struct us_elf_file *f, uint64_t at)
 }
 
 /* Counts too large for the header are in section 0 (gABI, e_shnum, e_phnum). */
-static void read_extended_counts(const struct us_elf_file *f, struct layout *l)
+static int read_extended_counts(const struct us_elf_file *f, struct layout *l,
+				struct us_err *e)
 {
-	if (!l->shoff || !inside(f, l->shoff, l->shentsize))
-		return;
+	if (!inside(f, l->shoff, l->shentsize))
+		return 0;
+	int r = read_part(f, l->shoff, l->shentsize, e);
+	if (r < 0)
+		return r;
 	Elf64_Shdr zero = read_section(f, l->shoff);
 	if (!l->shnum)
 		l->shnum = zero.sh_size;
@@ -190,6 +207,7 @@ static void read_extended_counts(const struct us_elf_file *f, struct layout *l)
 		l->shstrndx = zero.sh_link;
 	if (l->phnum == PN_XNUM)
 		l->phnum = zero.sh_info;
+	return 0;
 }
 
 static int check_layout(struct us_elf_file *f, struct layout *ret, struct us_err *e)
@@ -211,9 +229,10 @@ static int check_layout(struct us_elf_file *f, struct layout *ret, struct us_err
 		return -ENOEXEC;
 	}
 	f->machine = h.e_machine;
-	if (l.shoff)
-		read_extended_counts(f, &l);
-	else
+	int r = l.shoff ? read_extended_counts(f, &l, e) : 0;
+	if (r < 0)
+		return r;
+	if (!l.shoff)
 		l.shnum = 0;
 	if (!l.phoff)
 		l.phnum = 0;
@@ -231,7 +250,8 @@ static int check_layout(struct us_elf_file *f, struct layout *ret, struct us_err
 		return lies(e, "the program header table", l.phoff,
 			    l.phnum * l.phentsize, f);
 	*ret = l;
-	return 0;
+	r = read_part(f, l.shoff, l.shnum * l.shentsize, e);
+	return r < 0 ? r : read_part(f, l.phoff, l.phnum * l.phentsize, e);
 }
 
 static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr *h,
@@ -261,19 +281,24 @@ static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr 
 	return 0;
 }
 
-static void name_sections(struct us_elf_file *f, const struct layout *l)
+static int name_sections(struct us_elf_file *f, const struct layout *l,
+			 struct us_err *e)
 {
 	if (l->shstrndx >= f->n_section)
-		return;
+		return 0;
 	const struct us_elf_section *str = &f->section[l->shstrndx];
 	const char *names = (const char *)f->bytes + str->offset;
-	if (str->type != SHT_STRTAB || !str->size || names[str->size - 1] != '\0')
-		return;
+	if (str->type != SHT_STRTAB || !str->size || str->size > MAX_NAMES)
+		return 0;
+	int r = read_part(f, str->offset, str->size, e);
+	if (r < 0 || names[str->size - 1] != '\0')
+		return r;
 	for (size_t i = 0; i < f->n_section; i++) {
 		Elf64_Shdr h = read_section(f, l->shoff + i * l->shentsize);
 		if (h.sh_name < str->size)
 			f->section[i].name = names + h.sh_name;
 	}
+	return 0;
 }
 
 static int read_sections(struct us_elf_file *f, const struct layout *l,
@@ -293,8 +318,7 @@ static int read_sections(struct us_elf_file *f, const struct layout *l,
 		if (r < 0)
 			return r;
 	}
-	name_sections(f, l);
-	return 0;
+	return name_sections(f, l, e);
 }
 
 static bool is_code(const struct us_elf_section *s)
@@ -401,17 +425,74 @@ static int read_headers(struct us_elf_file *f, struct us_err *e)
 	return r;
 }
 
-static int open_file(const char *path, bool part, struct us_elf_file *ret,
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/* Debug information, and relocations that only a linker would use. */
+static bool can_wait(const struct us_elf_section *s)
+{
+	return !(s->flags & SHF_ALLOC) &&
+	       (starts(s->name, ".debug_") || starts(s->name, ".zdebug_") ||
+		s->type == SHT_REL || s->type == SHT_RELA);
+}
+
+static bool has_bytes(const struct us_elf_section *s)
+{
+	return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size;
+}
+
+static int read_contents(struct us_elf_file *f, bool notes, struct us_err *e)
+{
+	bool segments = !notes || !f->n_section;
+	size_t n = 0, n_unread = 0;
+	struct us_elf_part *p = calloc(f->n_section + f->n_segment + 1, sizeof(*p));
+	if (!p)
+		return us_fail(e, -ENOMEM, "no memory for the list of parts");
+	for (size_t i = 0; i < f->n_section; i++) {
+		struct us_elf_section *s = &f->section[i];
+		s->unread = has_bytes(s) && (notes ? s->type != SHT_NOTE : can_wait(s));
+		n_unread += s->unread;
+		if (has_bytes(s) && !s->unread)
+			p[n++] = (struct us_elf_part){ s->offset, s->size };
+	}
+	for (size_t i = 0; i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		if (segments || s->type == PT_NOTE)
+			p[n++] = (struct us_elf_part){ s->offset, s->filesz };
+	}
+	int r = us_elf_source_read_all(f->source, p, n, e);
+	free(p);
+	if (r == 0 && !n_unread) {
+		us_elf_source_free(f->source);
+		f->source = NULL;
+	}
+	return r;
+}
+
+/* What to open. */
+enum what { IMAGE, PART, NOTES };
+
+static int open_file(const char *path, enum what what, struct us_elf_file *ret,
 		     struct us_err *e)
 {
-	struct us_elf_file f = { .part = part };
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct us_elf_file f = { .part = what == PART };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return us_fail(e, -errno, "read ELF file %s: %s", path,
 			       strerror(errno));
-	int r = map_file(fd, &f, e);
+	int r = make_room(fd, &f, e);
+	if (r < 0)
+		close(fd);
+	else
+		r = us_elf_source_new(fd, f.area + US_ELF_SPARE, f.size, &f.source, e);
+	if (r == 0)
+		r = read_head(&f, e);
 	if (r == 0)
 		r = read_headers(&f, e);
+	if (r == 0)
+		r = read_contents(&f, what == NOTES, e);
 	if (r < 0) {
 		us_elf_file_close(&f);
 		us_wrap(e, "read ELF file %s", path);
@@ -423,16 +504,37 @@ static int open_file(const char *path, bool part, struct us_elf_file *ret,
 
 int us_elf_file_open(const char *path, struct us_elf_file *ret, struct us_err *e)
 {
-	return open_file(path, false, ret, e);
+	return open_file(path, IMAGE, ret, e);
 }
 
 int us_elf_file_open_part(const char *path, struct us_elf_file *ret, struct us_err *e)
 {
-	return open_file(path, true, ret, e);
+	return open_file(path, PART, ret, e);
+}
+
+int us_elf_file_open_notes(const char *path, struct us_elf_file *ret, struct us_err *e)
+{
+	return open_file(path, NOTES, ret, e);
+}
+
+int us_elf_file_need(const struct us_elf_file *f, const struct us_elf_section *s)
+{
+	if (!s->unread)
+		return 0;
+	int r = read_part(f, s->offset, s->size, NULL);
+	if (r == 0)
+		f->section[s - f->section].unread = false;
+	return r;
+}
+
+bool us_elf_file_changed(const struct us_elf_file *f)
+{
+	return f->source && atomic_load(&f->source->changed);
 }
 
 void us_elf_file_close(struct us_elf_file *f)
 {
+	us_elf_source_free(f->source);
 	if (f->area)
 		munmap(f->area, f->area_size);
 	free(f->section);

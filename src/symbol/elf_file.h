@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * elf_file.h: maps an ELF file, reads its headers once and checks them against its
- * size.
+ * elf_file.h: copies an ELF file to memory, reads its headers once and checks them
+ * against its size.
  *
  * The result is safe to use: every section and segment is within the file, and no
  * address wraps round.  32-bit and 64-bit files look alike.  System V gABI, chapters 4
  * and 5.
  *
- * The file must not be truncated in place while it is open (SIGBUS); writers that
- * rename a new file over it, as linkers do, are harmless.
+ * What was copied does not change with the file (elf_source.h).  The debug sections,
+ * most of a large file, are copied only when they are needed, which fails if the file
+ * was written to meanwhile.  Writers that rename a new file over it, as linkers do, are
+ * harmless.
  */
 #ifndef US_SYMBOL_ELF_FILE_H
 #define US_SYMBOL_ELF_FILE_H
 
 #include "base/err.h"
+#include "symbol/elf_source.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +27,7 @@ struct us_elf_section {
 	uint32_t type, link;
 	uint64_t flags, addr, size, entsize;
 	uint64_t offset; /* of its bytes in the file; none if type is SHT_NOBITS */
+	bool unread;	 /* its bytes are zeros until us_elf_file_need() */
 };
 
 struct us_elf_segment {
@@ -41,7 +45,9 @@ struct us_elf_code {
 };
 
 struct us_elf_file {
-	const uint8_t *bytes; /* followed by at least a page of zeros */
+	/* The header's first 64 KiB, the tables, sections and segments; zeros elsewhere
+	 * and for at least a page after the end. */
+	const uint8_t *bytes;
 	size_t size;
 	bool is64;
 	bool part;	  /* its type was not checked: us_elf_file_open_part() */
@@ -56,18 +62,31 @@ struct us_elf_file {
 	uint8_t *area; /* the whole mapping: before the file is a page of US_ELF_SPARE
 			  bytes, zeroed and writable, for a generated header */
 	size_t area_size;
+	struct us_elf_source *source; /* NULL: no section is unread */
 };
 
 #define US_ELF_SPARE 4096
 
 /* -ENOEXEC: not an ELF file that a guest can run; -EINVAL: big-endian; -EBADMSG:
- * malformed; or an error of open(2) or mmap(2). */
+ * malformed; -ESTALE: written to meanwhile; -EFBIG: too large; or an error of open(2),
+ * mmap(2) or pread(2). */
 US_MUST_CHECK int us_elf_file_open(const char *path, struct us_elf_file *ret,
 				   struct us_err *e);
 /* The same for a file that need not be a linked image: dwz's are object files. */
 US_MUST_CHECK int us_elf_file_open_part(const char *path, struct us_elf_file *ret,
 					struct us_err *e);
+/* For its build-id and what us_elf_bytes() gives: if it has sections, only notes are
+ * read at once. */
+US_MUST_CHECK int us_elf_file_open_notes(const char *path, struct us_elf_file *ret,
+					 struct us_err *e);
 void us_elf_file_close(struct us_elf_file *f); /* accepts a zeroed one */
+
+/* Read the bytes of a section of f that are unread.  0; -ESTALE: the file was written
+ * to since it was opened, so they are lost; or an error of pread(2). */
+US_MUST_CHECK int us_elf_file_need(const struct us_elf_file *f,
+				   const struct us_elf_section *s);
+/* Were bytes lost so? */
+bool us_elf_file_changed(const struct us_elf_file *f);
 
 /* First section of that name, or NULL. */
 const struct us_elf_section *us_elf_file_section(const struct us_elf_file *f,

@@ -30,7 +30,7 @@ static int add(struct us_id_files *f, const char *path)
 {
 	struct us_elf_file elf;
 	struct us_build_id id;
-	if (!begins_as_elf(path) || us_elf_file_open(path, &elf, NULL) < 0)
+	if (!begins_as_elf(path) || us_elf_file_open_notes(path, &elf, NULL) < 0)
 		return 0;
 	us_build_id_read(&elf, &id);
 	struct us_id_file *slot = id.len ? us_vec_push(f) : NULL;

@@ -558,6 +558,12 @@ const char *us_symbols_split(const struct us_symbols *s)
 	return NULL;
 }
 
+static const char *dwarf_path(const struct us_elf_image *image)
+{
+	const char *debug = us_elf_image_debug_path(image);
+	return debug ? debug : us_elf_image_path(image);
+}
+
 const char *us_symbols_unreadable(const struct us_symbols *s)
 {
 	for (size_t i = 0; i < s->modules.n; i++) {
@@ -565,8 +571,17 @@ const char *us_symbols_unreadable(const struct us_symbols *s)
 		if (!s->modules.v[i].tried ||
 		    !us_dwarf_elf_unreadable(us_elf_image_dwarf(image)))
 			continue;
-		const char *debug = us_elf_image_debug_path(image);
-		return debug ? debug : us_elf_image_path(image);
+		return dwarf_path(image);
+	}
+	return NULL;
+}
+
+const char *us_symbols_changed(const struct us_symbols *s)
+{
+	for (size_t i = 0; i < s->modules.n; i++) {
+		const struct us_elf_image *image = s->modules.v[i].image;
+		if (us_elf_file_changed(us_elf_image_dwarf(image)))
+			return dwarf_path(image);
 	}
 	return NULL;
 }

@@ -163,6 +163,10 @@ const char *us_symbols_split(const struct us_symbols *s);
  * (zstd); NULL: none so far.  For a warning after the look-ups. */
 const char *us_symbols_unreadable(const struct us_symbols *s);
 
+/* Path of a file whose DWARF is lost because it was written to after it was opened;
+ * NULL: none so far.  For a warning after the look-ups. */
+const char *us_symbols_changed(const struct us_symbols *s);
+
 /* Starts of all functions of all images at all places, biased, sorted.  The caller
  * frees *ret.  0 or -ENOMEM. */
 US_MUST_CHECK int us_symbols_function_starts(const struct us_symbols *s, us_gva **ret,

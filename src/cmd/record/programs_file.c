@@ -31,7 +31,7 @@ static struct us_cfi_table *read_file(const char *path, const struct us_known_fi
 	struct us_elf_file elf;
 	struct us_cfi_table_info info;
 	struct us_cfi_table *t = NULL;
-	if (us_elf_file_open(path, &elf, NULL) < 0)
+	if (us_elf_file_open_notes(path, &elf, NULL) < 0)
 		return NULL;
 	if (is_it(&elf, f, by_path) && us_elf_cfi_read(&elf, NULL, &t, NULL, NULL) < 0)
 		t = NULL;
