@@ -83,9 +83,16 @@ static void find_debug(struct us_profile *p, struct us_elf_image *image)
 {
 	struct us_err why = { 0 };
 	int rc = us_elf_image_find_debug(image, &p->opts.dirs, &why);
+	char damage[400];
 	size_t n;
 	if (rc && rc != -ENOENT)
 		us_profile_warn(p, "%s", why.msg);
+	if (us_elf_image_damage(image, damage, sizeof(damage)))
+		us_profile_warn(
+			p,
+			"%s: it was left out, so names or lines may be missing; "
+			"copy or build the file again",
+			damage);
 	us_elf_image_symbols(image, &n);
 	if (rc == -ENOENT && !n)
 		snprintf(p->stripped, sizeof(p->stripped), "%.100s",

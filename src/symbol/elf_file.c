@@ -254,15 +254,19 @@ static int check_layout(struct us_elf_file *f, struct layout *ret, struct us_err
 	return r < 0 ? r : read_part(f, l.phoff, l.phnum * l.phentsize, e);
 }
 
-static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr *h,
-			struct us_elf_section *ret, struct us_err *e)
+static bool is_good(const struct us_elf_file *f, const Elf64_Shdr *h)
 {
-	char what[64];
-	snprintf(what, sizeof(what), "section %zu", i);
-	*ret = (struct us_elf_section){ .name = "" };
+	bool wraps = (h->sh_flags & SHF_ALLOC) && h->sh_addr + h->sh_size < h->sh_addr;
+	return !wraps &&
+	       (h->sh_type == SHT_NOBITS || inside(f, h->sh_offset, h->sh_size));
+}
+
+static struct us_elf_section take_section(const struct us_elf_file *f,
+					  const Elf64_Shdr *h)
+{
 	if (h->sh_type == SHT_NULL) /* its other fields mean nothing */
-		return 0;
-	*ret = (struct us_elf_section){
+		return (struct us_elf_section){ .name = "" };
+	struct us_elf_section s = {
 		.name = "",
 		.type = h->sh_type,
 		.link = h->sh_link,
@@ -270,15 +274,50 @@ static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr 
 		.addr = h->sh_addr,
 		.size = h->sh_size,
 		.entsize = h->sh_entsize,
-		.offset = h->sh_offset,
+		.offset = h->sh_type == SHT_NOBITS ? 0 : h->sh_offset,
+		.bad = !is_good(f, h),
 	};
-	if (h->sh_type == SHT_NOBITS)
-		ret->offset = 0;
-	else if (!inside(f, h->sh_offset, h->sh_size))
-		return lies(e, what, h->sh_offset, h->sh_size, f);
-	if ((h->sh_flags & SHF_ALLOC) && h->sh_addr + h->sh_size < h->sh_addr)
-		return us_fail(e, -EBADMSG, "%s: its addresses wrap round", what);
-	return 0;
+	if (!s.bad)
+		return s;
+	/* Where code lies may be right, even if where its bytes are is not. */
+	bool placed = (s.flags & SHF_ALLOC) && s.addr + s.size >= s.addr;
+	s.type = SHT_NOBITS;
+	s.offset = 0;
+	s.flags = placed ? s.flags : 0;
+	s.size = placed ? s.size : 0;
+	return s;
+}
+
+/* A hostile name is not repeated. */
+static bool is_plain(const char *name)
+{
+	size_t n = 0;
+	while (name[n] > ' ' && name[n] < 0x7f)
+		n++;
+	return n && n < 32 && !name[n];
+}
+
+static void tell_damage(struct us_elf_file *f, const struct layout *l)
+{
+	size_t first = 0, n = 0;
+	for (size_t i = f->n_section; i-- > 0;)
+		if (f->section[i].bad) {
+			first = i;
+			n++;
+		}
+	if (!n)
+		return;
+	Elf64_Shdr h = read_section(f, l->shoff + first * l->shentsize);
+	const char *name = f->section[first].name;
+	char more[40] = "";
+	if (n > 1)
+		snprintf(more, sizeof(more), " (%zu more lie, too)", n - 1);
+	snprintf(
+		f->damage, sizeof(f->damage),
+		"section %zu%s%.32s claims 0x%llx bytes at 0x%llx of a file of 0x%zx%s",
+		first, is_plain(name) ? " " : "", is_plain(name) ? name : "",
+		(unsigned long long)h.sh_size, (unsigned long long)h.sh_offset, f->size,
+		more);
 }
 
 static int name_sections(struct us_elf_file *f, const struct layout *l,
@@ -314,11 +353,11 @@ static int read_sections(struct us_elf_file *f, const struct layout *l,
 	f->section[0].name = ""; /* means none, whatever it holds */
 	for (size_t i = 1; i < f->n_section; i++) {
 		Elf64_Shdr h = read_section(f, l->shoff + i * l->shentsize);
-		int r = take_section(f, i, &h, &f->section[i], e);
-		if (r < 0)
-			return r;
+		f->section[i] = take_section(f, &h);
 	}
-	return name_sections(f, l, e);
+	int r = name_sections(f, l, e);
+	tell_damage(f, l);
+	return r;
 }
 
 static bool is_code(const struct us_elf_section *s)
@@ -333,7 +372,7 @@ static bool is_debug_file(const struct us_elf_file *f)
 {
 	bool some = false;
 	for (size_t i = 0; i < f->n_section; i++) {
-		if (!is_code(&f->section[i]))
+		if (!is_code(&f->section[i]) || f->section[i].bad)
 			continue;
 		if (f->section[i].type != SHT_NOBITS)
 			return false;
@@ -385,6 +424,29 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Where the bytes of a section are that says it wrong: in a segment.  0: nowhere. */
+static uint64_t offset_by_segment(const struct us_elf_file *f,
+				  const struct us_elf_section *sec)
+{
+	for (size_t i = 0; i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		uint64_t at = sec->addr - s->vaddr;
+		if (s->type == PT_LOAD && sec->addr >= s->vaddr && at <= s->filesz &&
+		    sec->size <= s->filesz - at)
+			return s->offset + at;
+	}
+	return 0;
+}
+
+static struct us_elf_code code_of(const struct us_elf_file *f,
+				  const struct us_elf_section *s)
+{
+	uint64_t offset = s->bad ? offset_by_segment(f, s) : s->offset;
+	bool held = s->bad ? offset != 0 : s->type != SHT_NOBITS;
+	return (struct us_elf_code){ s->addr, s->addr + s->size, offset,
+				     held ? s->size : 0 };
+}
+
 static int collect_code(struct us_elf_file *f, struct us_err *e)
 {
 	f->code = calloc(f->n_section + f->n_segment + 1, sizeof(*f->code));
@@ -393,10 +455,7 @@ static int collect_code(struct us_elf_file *f, struct us_err *e)
 	for (size_t i = 0; i < f->n_section; i++) {
 		const struct us_elf_section *s = &f->section[i];
 		if (is_code(s))
-			f->code[f->n_code++] = (struct us_elf_code){
-				s->addr, s->addr + s->size, s->offset,
-				s->type == SHT_NOBITS ? 0 : s->size
-			};
+			f->code[f->n_code++] = code_of(f, s);
 	}
 	bool by_segments = f->n_code == 0;
 	for (size_t i = 0; by_segments && i < f->n_segment; i++) {

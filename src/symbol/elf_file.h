@@ -4,8 +4,9 @@
  * against its size.
  *
  * The result is safe to use: every section and segment is within the file, and no
- * address wraps round.  32-bit and 64-bit files look alike.  System V gABI, chapters 4
- * and 5.
+ * address wraps round.  A section of which that is not so is left out, as one without
+ * bytes; any other lie is an error.  32-bit and 64-bit files look alike.  System V
+ * gABI, chapters 4 and 5.
  *
  * What was copied does not change with the file (elf_source.h).  The debug sections,
  * most of a large file, are copied only when they are needed, which fails if the file
@@ -28,6 +29,7 @@ struct us_elf_section {
 	uint64_t flags, addr, size, entsize;
 	uint64_t offset; /* of its bytes in the file; none if type is SHT_NOBITS */
 	bool unread;	 /* its bytes are zeros until us_elf_file_need() */
+	bool bad;	 /* its header lies, so it is SHT_NOBITS here: left out */
 };
 
 struct us_elf_segment {
@@ -63,6 +65,7 @@ struct us_elf_file {
 			  bytes, zeroed and writable, for a generated header */
 	size_t area_size;
 	struct us_elf_source *source; /* NULL: no section is unread */
+	char damage[200]; /* which sections were left out and why; "": none */
 };
 
 #define US_ELF_SPARE 4096

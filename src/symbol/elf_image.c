@@ -12,6 +12,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct us_elf_image {
@@ -96,6 +97,15 @@ int us_elf_image_call(struct us_elf_image *i, const char *path)
 	free(i->path);
 	i->path = copy;
 	return 0;
+}
+
+bool us_elf_image_damage(const struct us_elf_image *i, char *ret, size_t size)
+{
+	bool own = i->file.damage[0] || !i->debug_path;
+	const char *what = own ? i->file.damage : i->debug.damage;
+	if (*what)
+		snprintf(ret, size, "%.200s: %s", own ? i->path : i->debug_path, what);
+	return *what;
 }
 
 const struct us_elf_file *us_elf_image_file(const struct us_elf_image *i)

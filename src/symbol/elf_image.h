@@ -49,6 +49,9 @@ const struct us_elf_file *us_elf_image_dwarf_alt(const struct us_elf_image *i);
 const char *us_elf_image_path(const struct us_elf_image *i);
 /* Replace its path; for an image that was opened under another one.  0 or -ENOMEM. */
 US_MUST_CHECK int us_elf_image_call(struct us_elf_image *i, const char *path);
+/* What of the image, or else of its separate file, was left out as damaged, for a
+ * message: "PATH: section 9 .symtab claims ..."; false: nothing. */
+bool us_elf_image_damage(const struct us_elf_image *i, char *ret, size_t size);
 /* Its checked headers and bytes; owned by the image. */
 const struct us_elf_file *us_elf_image_file(const struct us_elf_image *i);
 /* Bytes of the build-id, *ret_len 0 if it has none. */

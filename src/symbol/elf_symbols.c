@@ -292,7 +292,11 @@ static int read_table(const struct us_elf_file *f, uint32_t type,
 		      struct us_elf_symbols *ret, struct us_err *e)
 {
 	for (size_t i = 0; i < f->n_section; i++) {
+		uint32_t names = f->section[i].link;
 		if (f->section[i].type != type)
+			continue;
+		/* Names that were left out are told by f->damage. */
+		if (names < f->n_section && f->section[names].bad)
 			continue;
 		struct table t = { .f = f, .partial = type == SHT_DYNSYM };
 		int r = check_table(&t, &f->section[i], e);

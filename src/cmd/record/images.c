@@ -90,6 +90,7 @@ static const char *base_name(const char *path)
 static void find_debug(struct us_images *i, struct us_elf_image *elf)
 {
 	struct us_err why = { 0 };
+	char damage[400];
 	size_t n;
 	us_elf_image_symbols(elf, &n);
 	int r = us_elf_image_find_debug(elf, i->dirs, &why);
@@ -103,7 +104,9 @@ static void find_debug(struct us_images *i, struct us_elf_image *elf)
 			 n ? "source lines" : "symbols", us_elf_image_debug_path(elf),
 			 how);
 	us_elf_image_symbols(elf, &n);
-	if (r == -ENOENT && !n)
+	if (us_elf_image_damage(elf, damage, sizeof(damage)))
+		snprintf(i->note, sizeof(i->note), "%.200s: it was left out", damage);
+	else if (r == -ENOENT && !n)
 		snprintf(i->note, sizeof(i->note),
 			 "no symbols: %.100s is stripped, and no file with its "
 			 "symbols was found: addresses only; -e FILE names one",
