@@ -269,7 +269,8 @@ static int check_table(struct table *t, const struct us_elf_section *s,
 {
 	const struct us_elf_file *f = t->f;
 	t->entsize = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	if (s->entsize != t->entsize)
+	/* readelf takes 0 for the usual size. */
+	if (s->entsize && s->entsize != t->entsize)
 		return us_fail(e, -EBADMSG, "symbol table with entries of %llu bytes",
 			       (unsigned long long)s->entsize);
 	if (s->link >= f->n_section || f->section[s->link].type != SHT_STRTAB)

@@ -246,6 +246,8 @@ static void lies_are_named(void **state)
 	s->sh_size = UINT64_MAX;
 	expect_left_out(b, len, ".symtab claims", 0);
 	*s = old;
+	s->sh_entsize = 0;
+	expect_left_out(b, len, "", 2);
 	s->sh_entsize = 23;
 	expect_lie(b, len, "entries of 23 bytes");
 	*s = old;
