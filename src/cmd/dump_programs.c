@@ -194,20 +194,29 @@ const char *us_dump_programs_file(const struct us_dump_programs *p, us_gpa root,
 	return p->of ? us_programs_at(p->of, root & US_ROOT_MASK, pc, ret_at) : NULL;
 }
 
-static bool warn_of(const struct us_naming_program *f, char *dst, size_t size)
+static bool warn_of(const struct us_naming_programs *all,
+		    const struct us_naming_program *f, char *dst, size_t size)
 {
 	bool other = f->other && (!f->image || f->dynamic);
+	bool none = all->has_root && !f->image && !f->other && f->path[0] == '/';
 	if (other)
 		snprintf(dst, size,
 			 "%s: the file in --root is another build than the one that "
-			 "runs: its names are not used",
+			 "runs: its names are not used (a container's file: --symbols "
+			 "DIR finds it by build-id)",
+			 f->path);
+	else if (none)
+		snprintf(dst, size,
+			 "%s: no symbols were found, neither at this path nor by "
+			 "build-id below --root (a container's may be on another "
+			 "disk: --symbols DIR, --debuginfod URL)",
 			 f->path);
 	else if (f->image && f->unverified)
 		snprintf(dst, size,
 			 "%s: no build-id shows that the file in --root is the one "
 			 "that runs: its names are right only if it is",
 			 f->path);
-	return other || (f->image && f->unverified);
+	return other || none || (f->image && f->unverified);
 }
 
 bool us_dump_programs_warning(const struct us_dump_programs *p, size_t k, char *dst,
@@ -217,7 +226,7 @@ bool us_dump_programs_warning(const struct us_dump_programs *p, size_t k, char *
 							 : NULL;
 	size_t n = 0;
 	for (size_t i = 0; all && i < all->n; i++)
-		if (warn_of(&all->v[i], dst, size) && n++ == k)
+		if (warn_of(all, &all->v[i], dst, size) && n++ == k)
 			return true;
 	if (all && all->why[0] && n++ == k) {
 		snprintf(dst, size, "%s", all->why);

@@ -102,6 +102,7 @@ static void free_programs(struct us_naming_programs *p)
 	us_pair_map_fini(&p->known);
 	us_pair_map_fini(&p->placed);
 	us_id_files_fini(&p->ids);
+	us_id_files_fini(&p->below);
 	us_debuginfod_free(p->server);
 }
 

@@ -60,7 +60,9 @@ struct us_naming_programs {
 		} * v;
 		size_t n, cap;
 	} places;
-	struct us_id_files ids;
+	struct us_id_files ids;	  /* of --symbols */
+	struct us_id_files below; /* of --root: containers have other paths */
+	bool has_root;		  /* the user gave it */
 	struct us_debuginfod *server;
 	unsigned asked; /* files requested from the server */
 	size_t symbols; /* in the images */

@@ -26,7 +26,9 @@
 #define MOST_MAP_LINES (1U << 20) /* of a perf-PID.map */
 #define MOST_TOLD      4	  /* files that a warning names */
 #define MOST_DIRS      32
-#define MOST_ASKED     1000 /* files to request from a server */
+#define ROOT_DEPTH     24 /* levels of folders: containers are deep in it */
+#define ROOT_NS	       (4 * UINT64_C(1000000000)) /* to read the build-ids in it */
+#define MOST_ASKED     1000			  /* files to request from a server */
 
 struct finder {
 	struct us_profile *p;
@@ -109,19 +111,26 @@ static int open_in_root(const struct finder *f, const char *path)
 	return fd;
 }
 
-static bool find_in_root(struct finder *f)
+static struct us_elf_image *open_image_in_root(const struct finder *f, const char *path)
 {
 	char name[64];
 	struct us_elf_image *i;
 	struct us_err e;
-	size_t len;
-	_cleanup_close_ int fd = f->from->f.kind == US_PROGRAM_FILE
-					 ? open_in_root(f, f->to->path)
-					 : -1;
+	_cleanup_close_ int fd = open_in_root(f, path);
 	if (fd < 0)
-		return false;
+		return NULL;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (us_elf_image_open(name, &i, &e) < 0)
+	return us_elf_image_open(name, &i, &e) < 0 ? NULL : i;
+}
+
+static bool find_in_root(struct finder *f)
+{
+	struct us_err e;
+	size_t len;
+	struct us_elf_image *i = f->from->f.kind == US_PROGRAM_FILE
+					 ? open_image_in_root(f, f->to->path)
+					 : NULL;
+	if (!i)
 		return false;
 	us_elf_image_build_id(i, &len);
 	bool known = len && f->to->build_id_len;
@@ -133,6 +142,37 @@ static bool find_in_root(struct finder *f)
 	f->to->unverified = !known;
 	(void)!us_elf_image_find_debug(i, &f->dirs, &e);
 	return take(f, i);
+}
+
+/* In a container the kernel has a file at another path than it has on the disk: in a
+ * layer of an overlay, in another folder.  All files are read once, so only if there is
+ * no other way. */
+static bool find_below_root(struct finder *f)
+{
+	struct us_id_files *below = &f->all->below;
+	const char *root = f->p->opts.dirs.root, *path;
+	const struct us_debug_dirs dirs = { .dir = &root, .n = 1 };
+	struct us_err e;
+	if (!root || f->to->image || !f->to->build_id_len ||
+	    f->from->f.kind != US_PROGRAM_FILE)
+		return false;
+	below->depth = ROOT_DEPTH;
+	below->hidden = true;
+	below->limit_ns = ROOT_NS;
+	if (us_id_files_read(below, &dirs, NULL) < 0)
+		return false;
+	for (unsigned k = 0;
+	     (path = us_id_files_find(below, f->to->build_id, f->to->build_id_len, k));
+	     k++) {
+		struct us_elf_image *i = open_image_in_root(f, path + strlen(root));
+		if (i && !same_id(f, i))
+			us_elf_image_close(us_take(i));
+		if (i)
+			(void)!us_elf_image_find_debug(i, &f->dirs, &e);
+		if (i && take(f, i))
+			return true;
+	}
+	return false;
 }
 
 static bool ask_server(struct finder *f)
@@ -318,9 +358,11 @@ static int look_for_file(struct finder *f)
 {
 	bool full = f->all->symbols >= most_symbols(f->p);
 	f->all->full |= full;
+	f->all->has_root = f->p->opts.dirs.root;
 	if (!full && f->from->f.kind == US_PROGRAM_NONE)
 		return take_perf_map(f);
-	return !full && (find_by_id(f) || find_in_root(f) || ask_server(f))
+	return !full && (find_by_id(f) || find_in_root(f) || find_below_root(f) ||
+			 ask_server(f))
 		       ? 0
 		       : take_recorded(f);
 }
@@ -522,7 +564,8 @@ static void warn_of_programs(struct us_profile *p)
 	if (list(all, text, sizeof(text), is_other))
 		us_profile_warn(p,
 				"%s: the file in --root is another build than the one "
-				"that ran: its names are not used",
+				"that ran: its names are not used (a container's file: "
+				"--symbols DIR finds it by build-id)",
 				text);
 	if (list(all, text, sizeof(text), is_dynamic))
 		us_profile_warn(
@@ -533,9 +576,19 @@ static void warn_of_programs(struct us_profile *p)
 			text);
 	if (list(all, text, sizeof(text), is_nameless))
 		us_profile_warn(p,
-				"%s: no symbols were found (by build-id: --symbols "
-				"DIR, --debuginfod URL; by path: --root DIR)",
+				all->has_root
+					? "%s: no symbols were found, neither at this "
+					  "path nor by build-id below --root (a "
+					  "container's may be on another disk: "
+					  "--symbols DIR, --debuginfod URL)"
+					: "%s: no symbols were found (by build-id: "
+					  "--symbols DIR, --debuginfod URL; by path: "
+					  "--root DIR)",
 				text);
+	if (all->below.full || all->below.deep || all->below.late)
+		us_profile_warn(p,
+				"--root has too many files: not all were searched by "
+				"build-id (--symbols DIR takes its time for a folder)");
 	if (all->why[0])
 		us_profile_warn(p, "%s", all->why);
 }

@@ -2,16 +2,19 @@
 /* id_files.c: see id_files.h. */
 #include "symbol/id_files.h"
 
+#include "base/clock.h"
 #include "base/search.h"
 #include "base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Most files of a tree are not ELF: their first bytes show that. */
@@ -56,6 +59,25 @@ struct walk {
 
 static int walk(const struct walk *w, const char *dir, unsigned depth);
 
+/* They have no end, and some of their files wait for the reader. */
+static bool is_of_kernel(const char *dir)
+{
+	struct statfs s;
+	return statfs(dir, &s) == 0 &&
+	       (s.f_type == PROC_SUPER_MAGIC || s.f_type == SYSFS_MAGIC);
+}
+
+static int take_folder(const struct walk *w, const char *path, unsigned depth)
+{
+	struct us_id_files *f = w->f;
+	if (is_of_kernel(path))
+		return 0;
+	if (depth < (f->depth ? f->depth : US_ID_FILES_DEPTH))
+		return walk(w, path, depth);
+	f->deep = true;
+	return 0;
+}
+
 static int take_entry(const struct walk *w, const char *path, unsigned depth)
 {
 	struct us_id_files *f = w->f;
@@ -64,11 +86,12 @@ static int take_entry(const struct walk *w, const char *path, unsigned depth)
 		return -ECANCELED;
 	if (lstat(path, &st) < 0)
 		return 0;
-	if (S_ISDIR(st.st_mode)) {
-		f->deep |= depth + 1 == US_ID_FILES_DEPTH;
-		return depth + 1 < US_ID_FILES_DEPTH ? walk(w, path, depth + 1) : 0;
-	}
+	if (S_ISDIR(st.st_mode))
+		return take_folder(w, path, depth + 1);
 	if (!S_ISREG(st.st_mode))
+		return 0;
+	f->late = f->limit_ns && us_now_ns() >= f->until_ns;
+	if (f->late)
 		return 0;
 	if (f->looked == (f->most ? f->most : US_ID_FILES_MOST)) {
 		f->full = true;
@@ -78,14 +101,25 @@ static int take_entry(const struct walk *w, const char *path, unsigned depth)
 	return add(f, path);
 }
 
+static bool is_at_limit(const struct us_id_files *f)
+{
+	return f->full || f->late;
+}
+
+static bool is_left_out(const struct us_id_files *f, const char *name)
+{
+	return name[0] == '.' && (!f->hidden || !name[1] || !strcmp(name, ".."));
+}
+
 static int walk(const struct walk *w, const char *dir, unsigned depth)
 {
 	char path[US_DEBUG_PATH];
 	DIR *d = opendir(dir);
 	int r = 0;
-	for (struct dirent *one; d && r == 0 && !w->f->full && (one = readdir(d));) {
+	for (struct dirent *one;
+	     d && r == 0 && !is_at_limit(w->f) && (one = readdir(d));) {
 		int len = snprintf(path, sizeof(path), "%s/%s", dir, one->d_name);
-		if (one->d_name[0] != '.' && len < (int)sizeof(path))
+		if (!is_left_out(w->f, one->d_name) && len < (int)sizeof(path))
 			r = take_entry(w, path, depth);
 	}
 	if (d)
@@ -112,6 +146,7 @@ int us_id_files_read(struct us_id_files *f, const struct us_debug_dirs *dirs,
 	int r = 0;
 	if (f->read)
 		return 0;
+	f->until_ns = us_now_ns() + f->limit_ns;
 	for (size_t k = 0; r == 0 && k < dirs->n; k++)
 		r = walk(&w, dirs->dir[k], 0);
 	if (f->n)

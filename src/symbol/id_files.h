@@ -21,15 +21,21 @@ struct us_id_files {
 		size_t number; /* order in which it was found */
 	} * v;		       /* sorted */
 	size_t n, cap;
-	unsigned looked; /* files */
-	unsigned most;	 /* of them; 0: US_ID_FILES_MOST */
+	unsigned looked;   /* files */
+	unsigned most;	   /* of them; 0: US_ID_FILES_MOST */
+	unsigned depth;	   /* levels of folders; 0: US_ID_FILES_DEPTH */
+	uint64_t limit_ns; /* time it may take; 0: any */
+	uint64_t until_ns; /* own */
+	bool hidden;	   /* also names that begin with a dot */
+	bool late;	   /* there was no time for the others */
 	bool full, deep; /* there are more files, or deeper folders, than the limits */
 	bool read;
 };
 
 /* Read all files in these folders and their subfolders, once, except names that begin
- * with a dot.  Unreadable ones are left out.  stop: checked before each file; may be
- * NULL.  0, -ENOMEM or -ECANCELED. */
+ * with a dot if not f->hidden.  Links are not followed.  Unreadable ones are left out,
+ * and so are the kernel's own file systems (/proc, /sys) below them.  stop: checked
+ * before each file; may be NULL.  0, -ENOMEM or -ECANCELED. */
 US_MUST_CHECK int us_id_files_read(struct us_id_files *f,
 				   const struct us_debug_dirs *dirs,
 				   const atomic_bool *stop);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "symbol/build_id.h"
 #include "symbol/root_file.h"
 
 #include <errno.h>
@@ -34,9 +35,10 @@ struct given {
 	size_t n_name;
 	us_gpa root; /* of all samples: one each 10 ms, for 10 s */
 	us_gva pc;
-	us_gva pc_of_odd;     /* what processes 1, 3, ... do; 0: the same */
-	unsigned processes;   /* that take turns; 0: one */
-	const char *root_dir; /* --root */
+	us_gva pc_of_odd;      /* what processes 1, 3, ... do; 0: the same */
+	unsigned processes;    /* that take turns; 0: one */
+	const char *root_dir;  /* --root */
+	struct us_build_id id; /* of /bin/sh */
 };
 
 static const struct us_mapping program = { .file = 1,
@@ -71,7 +73,7 @@ static void write_samples(struct us_writer *w, const struct given *g)
 
 static int record(const struct given *g)
 {
-	const struct us_program_file file[] = {
+	struct us_program_file file[] = {
 		{ .number = 1, .path = "/bin/sh" },
 		{ .number = 2,
 		  .path = "/lib/\033[1mc.so",
@@ -91,6 +93,9 @@ static int record(const struct given *g)
 		assert_int_equal(us_writer_task(w, &g->task[k], NULL), 0);
 	for (size_t k = 0; k < g->n_mapping; k++)
 		assert_int_equal(us_writer_mapping(w, &g->mapping[k], NULL), 0);
+	file[0].build_id_len = (uint8_t)g->id.len;
+	if (g->id.len)
+		memcpy(file[0].build_id, g->id.bytes, g->id.len);
 	for (size_t k = 0; k < 4; k++)
 		assert_int_equal(us_writer_program_file(w, &file[k], NULL), 0);
 	for (size_t k = 0; k < g->n_name; k++)
@@ -439,6 +444,16 @@ static int map_self(struct dl_phdr_info *self, size_t size, void *ctx)
 	return 1; /* the program itself is the first */
 }
 
+static void tells_of_root(const struct given *g, const char *words)
+{
+	struct us_profile *p = profile_of(g);
+	bool told = false;
+	for (size_t k = 0; k < us_profile_n_warning(p); k++)
+		told |= strstr(us_profile_warning(p, k), words) != NULL;
+	assert_true(told);
+	us_profile_free(p);
+}
+
 /* The guest's header could not be read, but its file can be. */
 static void large_pages(void **state)
 {
@@ -461,6 +476,44 @@ static void large_pages(void **state)
 	if (file == -ENOSYS) /* Linux before 5.6, or valgrind */
 		skip();
 	close(file);
+}
+
+/* A container's file is at another path on the disk: it is known by its build-id, and
+ * what has the path is another. */
+static void another_path_below_the_root(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/uniscope-XXXXXX", layer[64], file[80], bin[64];
+	struct given g = { .n_mapping = 1, .root = ROOT };
+	struct us_elf_file self;
+	dl_iterate_phdr(map_self, &g);
+	assert_int_equal(us_elf_file_open("/proc/self/exe", &self, NULL), 0);
+	us_build_id_read(&self, &g.id);
+	if (!g.id.len) {
+		us_elf_file_close(&self);
+		skip();
+	}
+	g.root_dir = mkdtemp(dir);
+	assert_non_null(g.root_dir);
+	snprintf(layer, sizeof(layer), "%s/.layer", dir);
+	snprintf(file, sizeof(file), "%s/other", layer);
+	snprintf(bin, sizeof(bin), "%s/bin", dir);
+	assert_int_equal(mkdir(layer, 0700), 0);
+	assert_int_equal(mkdir(bin, 0700), 0);
+	assert_true(copy_self(file));
+	int way = us_root_file_open(dir, "/.layer/other");
+	if (way >= 0)
+		expect(&g, "/bin/sh:main 1000");
+	unlink(file);
+	if (way >= 0)
+		tells_of_root(&g, "neither at this path nor by build-id");
+	rmdir(layer);
+	rmdir(bin);
+	rmdir(dir);
+	us_elf_file_close(&self);
+	if (way == -ENOSYS)
+		skip();
+	close(way);
 }
 
 /* Of two programs, whose files are in this folder; is a limit told? */
@@ -621,6 +674,7 @@ int main(void)
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(nothing_outside_of_the_root),
 		cmocka_unit_test(large_pages),
+		cmocka_unit_test(another_path_below_the_root),
 		cmocka_unit_test(files_with_many_symbols),
 		cmocka_unit_test(places_of_cut_stacks),
 	};

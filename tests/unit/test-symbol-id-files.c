@@ -141,6 +141,25 @@ static void deep_folders(void **state)
 	us_id_files_fini(&f);
 }
 
+/* Containers are deep in a guest's files, and in folders with a dot. */
+static void as_asked(void **state)
+{
+	(void)state;
+	struct us_id_files f = { .depth = 2, .hidden = true };
+	make_folder(".h");
+	make_folder(".h/d");
+	make(".h/one", 'x');
+	make(".h/d/two", 'y');
+	assert_int_equal(us_id_files_read(&f, &dirs, NULL), 0);
+	assert_true(f.n == 1 && f.deep && !f.late);
+	assert_string_equal(found(&f, 'x', 0), ".h/one");
+	us_id_files_fini(&f);
+	f = (struct us_id_files){ .hidden = true, .limit_ns = 1 };
+	assert_int_equal(us_id_files_read(&f, &dirs, NULL), 0);
+	assert_true(f.n == 0 && f.late && !f.full);
+	us_id_files_fini(&f);
+}
+
 static void it_ends_when_told(void **state)
 {
 	(void)state;
@@ -179,6 +198,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_left_out_is_said, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(deep_folders, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(as_asked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(it_ends_when_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(odd_things, set_up, tear_down),
 	};
