@@ -268,12 +268,15 @@ static int add_modules_orc(const struct us_linux *l, const struct us_orc_format 
 {
 	int r = 0;
 	for (size_t k = 0; r == 0 && k < l->modules.n; k++) {
-		const struct us_linux_module_orc *o =
-			&l->modules.orc[l->modules.v[k].number];
-		const struct us_orc orc = { .ip = o->bytes,
-					    .entry = o->bytes + 4 * o->n,
-					    .ip_at = o->ip_at,
-					    .n = o->n };
+		const struct us_linux_module *m = &l->modules.v[k];
+		const struct us_linux_module_orc *o = &l->modules.orc[m->number];
+		const struct us_orc orc = {
+			.ip = o->bytes,
+			.entry = o->bytes + 4 * o->n,
+			.ip_at = o->ip_at,
+			.n = o->n,
+			.only = { { m->start, m->end }, { m->init_start, m->init_end } }
+		};
 		if (o->n)
 			r = us_orc_compile(&orc, f, b);
 	}

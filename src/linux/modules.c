@@ -15,11 +15,14 @@
 #define MAX_NAMES     (64U << 20)
 #define MAX_ORC	      (1U << 20)
 #define NAME_PIECE    64U
+#define INIT_PIECE    4U /* MOD_INIT_TEXT */
 
 /* Where struct module has the members that are read; found once. */
 struct layout {
 	uint32_t list, name, name_size;
-	uint32_t base, size, size_bytes; /* of its code: a word, and 4 bytes or 8 */
+	struct place {
+		uint32_t base, size, size_bytes; /* a word, and 4 bytes or 8 */
+	} code, init;				 /* init.size_bytes 0: not known */
 	bool symbols, orc;
 	uint32_t kallsyms, symtab, n_symtab, strtab;
 	uint32_t orc_n, orc_ip, orc_entry;
@@ -62,27 +65,38 @@ static bool below(const struct us_btf *b, uint32_t type, const char *member,
 	return true;
 }
 
-/* Since 6.4, an array of pieces, the code first; before, one piece that begins with
- * it. */
+/* A piece of a module, of this type at this offset. */
+static bool find_piece(const struct us_btf *b, uint32_t type, uint32_t offset,
+		       const char *size_name, struct place *ret)
+{
+	struct us_btf_member size;
+	if (!type || !us_btf_member(b, type, size_name, &size) ||
+	    (size.size != 4 && size.size != 8) ||
+	    !below(b, type, "base", offset, &ret->base))
+		return false;
+	ret->size = offset + size.offset;
+	ret->size_bytes = size.size;
+	return true;
+}
+
+/* Since 6.4, an array of pieces (enum mod_mem_type), the code first; before, two pieces
+ * that begin with it. */
 static bool find_code(const struct us_btf *b, uint32_t module, struct layout *l)
 {
-	struct us_btf_member m, size;
-	const char *size_name = "size";
-	uint32_t type, n;
+	struct us_btf_member m;
+	uint32_t n;
 	if (us_btf_member(b, module, "mem", &m)) {
-		type = us_btf_element(b, m.type, &n);
-	} else if (us_btf_member(b, module, "core_layout", &m)) {
-		type = m.type;
-		size_name = "text_size";
-	} else {
-		return false;
+		uint32_t type = us_btf_element(b, m.type, &n);
+		uint32_t size = type ? us_btf_size(b, type) : 0;
+		if (size && n > INIT_PIECE)
+			(void)find_piece(b, type, m.offset + INIT_PIECE * size, "size",
+					 &l->init);
+		return find_piece(b, type, m.offset, "size", &l->code);
 	}
-	if (!type || !us_btf_member(b, type, size_name, &size))
-		return false;
-	l->size = m.offset + size.offset;
-	l->size_bytes = size.size;
-	return (size.size == 4 || size.size == 8) &&
-	       below(b, type, "base", m.offset, &l->base);
+	if (us_btf_member(b, module, "init_layout", &m))
+		(void)find_piece(b, m.type, m.offset, "text_size", &l->init);
+	return us_btf_member(b, module, "core_layout", &m) &&
+	       find_piece(b, m.type, m.offset, "text_size", &l->code);
 }
 
 static bool find_layout(const struct us_btf *b, struct layout *l)
@@ -249,18 +263,27 @@ static bool is_name(const char *name, size_t size)
 	return n && n < size;
 }
 
-static bool read_head(struct reader *r, us_gva at, struct us_linux_module *ret)
+static bool read_place(struct reader *r, us_gva at, const struct place *p,
+		       us_gva *ret_start, us_gva *ret_end)
 {
 	uint64_t base, size = 0;
+	if (!p->size_bytes || !read_word(r, at + p->base, &base) ||
+	    !read_at(r, at + p->size, &size, p->size_bytes) || !size ||
+	    !in_region(r, base, size))
+		return false;
+	*ret_start = base;
+	*ret_end = base + size;
+	return true;
+}
+
+static bool read_head(struct reader *r, us_gva at, struct us_linux_module *ret)
+{
 	memset(ret, 0, sizeof(*ret));
 	if (!read_at(r, at + r->at.name, ret->name, r->at.name_size) ||
 	    !is_name(ret->name, r->at.name_size) ||
-	    !read_word(r, at + r->at.base, &base) ||
-	    !read_at(r, at + r->at.size, &size, r->at.size_bytes) || !size ||
-	    !in_region(r, base, size))
+	    !read_place(r, at, &r->at.code, &ret->start, &ret->end))
 		return false;
-	ret->start = base;
-	ret->end = base + size;
+	(void)read_place(r, at, &r->at.init, &ret->init_start, &ret->init_end);
 	return true;
 }
 

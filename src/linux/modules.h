@@ -21,9 +21,11 @@ struct us_linux_modules {
 	struct us_linux_module {
 		char name[US_LINUX_MODULE_NAME];
 		us_gva start, end; /* its code */
-		size_t first, n;   /* index and number of its functions */
-		size_t number;	   /* index in orc */
-	} * v;			   /* sorted by start */
+		/* Its init code, which the kernel frees once it has run; 0, 0: none. */
+		us_gva init_start, init_end;
+		size_t first, n; /* index and number of its functions */
+		size_t number;	 /* index in orc */
+	} * v;			 /* sorted by start */
 	size_t n, cap;
 	struct {
 		struct us_linux_function {

@@ -263,6 +263,41 @@ static int id_of(struct compiler *c, const uint8_t *bytes, uint32_t *ret)
 	return 0;
 }
 
+static bool is_bounded(const struct us_orc *o)
+{
+	return o->only[0].end || o->only[1].end;
+}
+
+/* The span that has this address; NULL: none. */
+static const struct us_orc_span *span_of(const struct us_orc *o, us_gva at)
+{
+	for (size_t k = 0; k < 2; k++)
+		if (at >= o->only[k].start && at < o->only[k].end)
+			return &o->only[k];
+	return NULL;
+}
+
+/* A row is for all up to the next one, which may be another module's. */
+static int end_rows(struct compiler *c, const struct us_orc *o, us_gva last)
+{
+	const struct us_orc_span *in = span_of(o, last);
+	us_gva end = last + TEXT_AFTER;
+	if (!last || last >= UINT64_MAX - TEXT_AFTER)
+		return 0;
+	if (in && end > in->end)
+		end = in->end;
+	return us_cfi_builder_row(c->b, end, US_CFI_NO_RULE, 0);
+}
+
+/* The same where the tables go on in other code. */
+static int end_span(struct compiler *c, const struct us_orc *o, us_gva last, us_gva at)
+{
+	const struct us_orc_span *in = span_of(o, last);
+	return in && at >= in->end
+		       ? us_cfi_builder_row(c->b, in->end, US_CFI_NO_RULE, 0)
+		       : 0;
+}
+
 static int add_rows(struct compiler *c, const struct us_orc *o)
 {
 	const struct us_cfi_rule end = { .cfa_reg = US_X86_RSP, .pc = US_CFI_LOST };
@@ -277,18 +312,18 @@ static int add_rows(struct compiler *c, const struct us_orc *o)
 	for (size_t i = 0; r == 0 && i < o->n; i++) {
 		us_gva at = us_orc_place(o, i);
 		uint32_t id;
-		if (at < last)
+		if (at < last || (is_bounded(o) && !span_of(o, at)))
 			continue;
+		r = end_span(c, o, last, at);
 		last = at;
-		r = id_of(c, o->entry + US_ORC_ENTRY * i, &id);
+		if (r == 0)
+			r = id_of(c, o->entry + US_ORC_ENTRY * i, &id);
 		if (at >= o->gone_start && at < o->gone_end)
 			id = gone_id;
 		if (r == 0)
 			r = us_cfi_builder_row(c->b, at, id, 0);
 	}
-	if (r == 0 && last && last < UINT64_MAX - TEXT_AFTER)
-		r = us_cfi_builder_row(c->b, last + TEXT_AFTER, US_CFI_NO_RULE, 0);
-	return r;
+	return r ? r : end_rows(c, o, last);
 }
 
 int us_orc_compile(const struct us_orc *o, const struct us_orc_format *f,

@@ -27,6 +27,11 @@ struct us_orc {
 	/* Code that has been freed: a frame there is the outermost, because nothing
 	 * there can be checked.  0, 0: none. */
 	us_gva gone_start, gone_end;
+	/* The code that the tables may be for: rows outside are left out.  All 0: any.
+	 */
+	struct us_orc_span {
+		us_gva start, end;
+	} only[2];
 };
 
 struct us_orc_format {

@@ -68,6 +68,7 @@ static inline size_t btf_end(struct test_btf *b)
 #define TEST_LIST     8
 #define TEST_NAME     24
 #define TEST_CODE     96
+#define TEST_INIT     120 /* before 6.4 */
 #define TEST_KALLSYMS 160
 #define TEST_ARCH     200
 
@@ -108,11 +109,13 @@ static inline size_t btf_module(struct test_btf *b, int pieces)
 	btf_member(b, "num_symtab", u32, 8);
 	btf_member(b, "strtab", ptr, 16);
 	uint32_t alias = btf_type(b, "", 10, 0, ptr); /* const */
-	btf_type(b, "module", 4, 5, 256);
+	btf_type(b, "module", 4, pieces ? 5 : 6, 256);
 	btf_member(b, "list", list, TEST_LIST);
 	btf_member(b, "name", name, TEST_NAME);
 	btf_member(b, pieces ? "mem" : "core_layout", pieces ? array : layout,
 		   TEST_CODE);
+	if (!pieces)
+		btf_member(b, "init_layout", layout, TEST_INIT);
 	btf_member(b, "kallsyms", alias, TEST_KALLSYMS);
 	btf_member(b, "arch", arch, TEST_ARCH);
 	return btf_end(b);

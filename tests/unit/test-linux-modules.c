@@ -153,8 +153,30 @@ static void test_list(void **state)
 		assert_string_equal(function_at(&m, one + 0x1100), "beta");
 		assert_null(us_linux_module_at(&m, one + 0x2000));
 		assert_null(us_linux_module_at(&m, one));
+		assert_true(!m.v[1].init_start && !m.v[1].init_end);
 		us_linux_modules_fini(&m);
 	}
+}
+
+/* While it runs; afterwards the kernel has no address of it. */
+static void test_init_code(void **state)
+{
+	(void)state;
+	struct us_linux_modules m;
+	us_gva one = REGION + 0x4000;
+	make_image(0);
+	put64(head, one + TEST_LIST);
+	put_module(one, head, "one", 0);
+	put64(one + TEST_INIT, one + 0x3000);
+	put32(one + TEST_INIT + 12, 0x800);
+	assert_int_equal(read_modules(&m), 0);
+	assert_true(m.v[0].init_start == one + 0x3000 &&
+		    m.v[0].init_end == one + 0x3800);
+	us_linux_modules_fini(&m);
+	put64(one + TEST_INIT, 0x1234); /* nowhere */
+	assert_int_equal(read_modules(&m), 0);
+	assert_true(m.n == 1 && !m.v[0].init_start && !m.v[0].init_end);
+	us_linux_modules_fini(&m);
 }
 
 static void test_hostile(void **state)
@@ -196,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_init_code),
 		cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,51 @@ static void test_bases(void **state)
 	us_cfi_table_free(t);
 }
 
+static const void *rule_at(const struct us_cfi_table *t, us_gva at)
+{
+	struct us_cfi_row row = { 0 };
+	us_cfi_table_find(t, at, &row);
+	return row.rule;
+}
+
+/* A module's tables say nothing of code that is not its own: its freed init code, where
+ * another may be by now, or the kernel. */
+static void test_bounds(void **state)
+{
+	(void)state;
+	enum { BEFORE, CODE, MORE, BETWEEN, INIT, AFTER, N };
+	static const us_gva at[N] = { 0x800, 0x1000, 0x1800, 0x3000, 0x4000, 0x9000 };
+	uint8_t entry[N][US_ORC_ENTRY];
+	int32_t ip[N];
+	struct us_orc o = { .ip = (const uint8_t *)ip,
+			    .entry = entry[0],
+			    .ip_at = 0x100,
+			    .n = N,
+			    .only = { { 0x1000, 0x2000 }, { 0x4000, 0x4008 } } };
+	for (unsigned k = 0; k < N; k++) {
+		memcpy(entry[k], (uint8_t[]){ 16, 0, 0, 0, 0x44, 2 }, US_ORC_ENTRY);
+		ip[k] = (int32_t)(at[k] - o.ip_at - 4 * k);
+	}
+	for (unsigned init = 0; init < 2; init++) {
+		const struct us_orc_format f = { true, false, false };
+		struct us_cfi_builder *b;
+		struct us_cfi_table *t;
+		o.only[1].end = init ? 0x4008 : 0;
+		assert_int_equal(us_cfi_builder_new(8, &b), 0);
+		assert_int_equal(us_orc_compile(&o, &f, b), 0);
+		assert_int_equal(us_cfi_builder_finish(b, &t), 0);
+		us_cfi_builder_free(b);
+		assert_true(rule_at(t, 0x1000) && rule_at(t, 0x1800));
+		assert_null(rule_at(t, 0x800));
+		assert_null(rule_at(t, 0x2000));
+		assert_null(rule_at(t, 0x3000));
+		assert_int_equal(rule_at(t, 0x4000) != NULL, init);
+		assert_null(rule_at(t, 0x4008));
+		assert_null(rule_at(t, 0x9000));
+		us_cfi_table_free(t);
+	}
+}
+
 /* Tables of other bytes, and of no functions of this kernel, are not believed. */
 static void test_wrong(void **state)
 {
@@ -238,9 +283,8 @@ static void test_elf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_bases),
-		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_formats), cmocka_unit_test(test_bases),
+		cmocka_unit_test(test_bounds),	cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_elf),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
