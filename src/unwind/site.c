@@ -241,6 +241,14 @@ static bool is_goexit(const struct us_sites *s, us_gva pc)
 	return m ? m->goexit_at(code) : us_x86_is_goexit(code);
 }
 
+static bool is_context_end(const struct us_sites *s, us_gva pc)
+{
+	uint8_t code[US_X86_CONTEXT_CODE];
+	return !s->link &&
+	       us_paging_read(s->paging, s->space, pc, code, sizeof(code)) &&
+	       us_x86_ends_context(code);
+}
+
 enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_target)
 {
 	uint64_t code;
@@ -559,7 +567,8 @@ static void fill(struct us_sites *s, struct us_site *site)
 		site->at_start = at.start && site->pc == at.end;
 		site->call = call_in(s, site->pc, site->code, &imm) & 3;
 		site->target = imm;
-		if (site->call == US_CALL_NONE && is_goexit(s, site->pc))
+		if (site->call == US_CALL_NONE &&
+		    (is_goexit(s, site->pc) || is_context_end(s, site->pc)))
 			site->call = US_CALL_OUTERMOST;
 	}
 	if (!us_sites_cfi(s, site, &row) || row.word != s->word)

@@ -300,18 +300,23 @@ static void note_frame(struct us_walk *w, const struct us_step *s, struct us_sta
 	out->pc[out->n++] = s->pc;
 }
 
+/* The last frame's address is not behind a CALL: its name is that of what is there. */
+static void mark_exact(struct us_walk *w, struct us_stack *out)
+{
+	struct us_trail_frame *noted = w->u->trails.use.now;
+	out->flags[out->n - 1] |= US_PC_EXACT;
+	if (w->u->trails.use.trail && noted)
+		noted->out_flags |= US_PC_EXACT;
+}
+
 /* Code was interrupted at the first instruction of a function of which nothing was
  * known.  The CALL that led there shows that the code before is another function's. */
 static void note_start(struct us_walk *w, const struct us_step *caller,
 		       struct us_stack *out)
 {
-	struct us_trail_frame *noted = w->u->trails.use.now;
-	if (w->after_call || out->n < 2 || caller->exact || !caller->direct ||
-	    caller->target != w->pc)
-		return;
-	out->flags[out->n - 1] |= US_PC_EXACT;
-	if (w->u->trails.use.trail && noted)
-		noted->out_flags |= US_PC_EXACT;
+	if (!w->after_call && out->n >= 2 && !caller->exact && caller->direct &&
+	    caller->target == w->pc)
+		mark_exact(w, out);
 }
 
 /* Find the caller and go there; false: out says why the stack ends. */
@@ -322,6 +327,8 @@ static bool go_up(struct us_walk *w, struct us_stack *out)
 	enum us_step_result found = find_caller(w, &next);
 	if (found == US_STEP_ROOT) {
 		out->end = US_END_ROOT;
+		if (w->site->call == US_CALL_OUTERMOST)
+			mark_exact(w, out);
 		return false;
 	}
 	if (found == US_STEP_NO) {

@@ -601,6 +601,20 @@ bool us_x86_begins_with_call(const uint8_t code[8])
 				   code[sizeof(endbr64)] == 0xe8);
 }
 
+bool us_x86_ends_context(const uint8_t code[US_X86_CONTEXT_CODE])
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t start[] = { 0x48, 0x89, 0xdc, 0x48, 0x8b,
+					 0x3c, 0x24, 0x48, 0x85, 0xff };
+	static const uint8_t finish[] = { 0x48, 0x31, 0xff, 0xe8 };
+	_Static_assert(sizeof(endbr64) + sizeof(start) == US_X86_CONTEXT_CODE, "size");
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		code += sizeof(endbr64);
+	else if (!memcmp(code, finish, sizeof(finish)))
+		return code[8] == 0xf4;
+	return !memcmp(code, start, sizeof(start));
+}
+
 bool us_x86_is_goexit(const uint8_t code[8])
 {
 	return code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;

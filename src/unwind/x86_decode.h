@@ -123,4 +123,13 @@ bool us_x86_begins_with_call(const uint8_t code[8]);
  */
 bool us_x86_is_goexit(const uint8_t code[8]);
 
+/*
+ * Is this what the first function of a coroutine returns to?  Its creator has put that
+ * address there; no CALL did:
+ * - glibc's __start_context (makecontext): mov %rbx,%rsp; mov (%rsp),%rdi; test;
+ * - finish in Boost's make_fcontext: xor %rdi,%rdi; call _exit; hlt.
+ */
+#define US_X86_CONTEXT_CODE 14 /* bytes */
+bool us_x86_ends_context(const uint8_t code[US_X86_CONTEXT_CODE]);
+
 #endif

@@ -45,6 +45,46 @@ static void begins(void **state)
 	assert_int_equal(out.n, 1);
 }
 
+#define START_CONTEXT "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08"
+#define FINISH	      "\x48\x31\xff\xe8\x00\x00\x00\x00\xf4"
+
+/* Coroutines of C: their creator has put a return address there, which is behind no
+ * CALL. */
+static void begins_context(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *code;
+		uint8_t at, value; /* of its code, as it is then */
+		uint8_t end;
+	} cases[] = {
+		{ START_CONTEXT, 0, 0x48, US_END_ROOT },
+		{ "\xf3\x0f\x1e\xfa" START_CONTEXT, 0, 0xf3, US_END_ROOT },
+		{ START_CONTEXT, 2, 0xe5, US_END_NO_RULE }, /* mov %rsp,%rbp */
+		{ START_CONTEXT, 6, 0x20, US_END_NO_RULE },
+		{ FINISH, 0, 0x48, US_END_ROOT },
+		{ FINISH, 8, 0x90, US_END_NO_RULE }, /* it may come back */
+		{ FINISH, 3, 0xe9, US_END_NO_RULE },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		memset(ram + 0x3ff0, 0xcc, 0x30);
+		map.n = 0;
+		FUNCTION(0x2000, "\x90\xc3");
+		memcpy(ram + 0x4000, cases[i].code, i == 1 ? 16 : i < 4 ? 12 : 9);
+		ram[0x4000 + cases[i].at] = cases[i].value;
+		put(STACK, 0x4000);
+		put(STACK + 8, 0x777000);
+		regs.user = true;
+		/* The second time by what the first has found. */
+		for (unsigned k = 0; k < 3; k++) {
+			unwind(0x2000, STACK);
+			assert_int_equal(out.end, cases[i].end);
+			assert_int_equal(out.n, cases[i].end == US_END_ROOT ? 2 : 1);
+			assert_true(out.n == 1 || out.flags[1] & US_PC_EXACT);
+		}
+	}
+}
+
 /* By a table, which knows nothing of goexit. */
 static void begins_by_table(void **state)
 {
@@ -169,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(begins),
+		TEST(begins_context),
 		TEST(begins_by_table),
 		TEST(own_stack),
 		TEST(same_stack),
