@@ -17,6 +17,7 @@ import tempfile
 from guest import LinuxGuest, kernel, vmlinux_elf
 from harness import Tap, check, note
 from tcg import Counting, Qemu
+import waiting
 
 LINKED = 0xffffffff81000000
 ONCE = ("start_kernel", "mount_root", "rest_init")
@@ -108,6 +109,12 @@ class Linux:
         self.has_names(self.boot("", "--deterministic", "-e", f"{self.elf}@{told[1]}",
                                  "-e", self.elf))
 
+    def program(self):
+        """Others may be at the same addresses: that is said."""
+        report = self.boot("nokaslr", "-e", waiting.program(self.args.build))
+        said = [w for w in report["warnings"] if "counts as this program's" in w]
+        check(len(said) == 1, f"{report['warnings']}")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -124,6 +131,7 @@ def main():
         tap.point("an image with symbols", start)
         if linux:
             tap.point("where it was linked", linux.where_it_was_linked)
+            tap.point("a program's addresses", linux.program)
             tap.point("where KASLR has moved it", linux.elsewhere)
     tap.end()
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -387,6 +388,30 @@ void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 			text, "nearly all instructions ran where the images have no "
 			      "code: programs, firmware, or a kernel that is not "
 			      "where it was linked (-e ELF@BIAS)");
+}
+
+/* Linked for Linux's loader, or with glibc's mark. */
+static bool is_program(const struct us_elf_file *f)
+{
+	for (size_t k = 0; k < f->n_segment; k++)
+		if (f->segment[k].type == PT_INTERP)
+			return true;
+	return us_elf_file_section(f, ".note.ABI-tag");
+}
+
+void us_plugin_caution_of_programs(char text[static US_PLUGIN_CAUTION],
+				   const struct us_images *i)
+{
+	for (size_t k = 0; k < i->n; k++) {
+		if (!is_program(us_elf_image_file(i->v[k].elf)))
+			continue;
+		us_plugin_caution(text,
+				  "%.80s: functions are known by their addresses: what "
+				  "other programs run at the same ones counts as this "
+				  "program's",
+				  us_elf_image_path(i->v[k].elf));
+		return;
+	}
 }
 
 int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_facts *f,

@@ -98,6 +98,10 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 /* Cautions about images: their code ran elsewhere, or hardly ran. */
 void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 				 const struct us_counts_sums *s);
+/* Caution that functions are known by their addresses alone, if an image is that of a
+ * program of Linux: others may have the same addresses. */
+void us_plugin_caution_of_programs(char text[static US_PLUGIN_CAUTION],
+				   const struct us_images *i);
 US_MUST_CHECK int us_plugin_run_facts(const struct us_plugin_run *r,
 				      const struct us_plugin_facts *f,
 				      struct us_writer *w, struct us_err *e);
