@@ -6,6 +6,7 @@
 
 #include "symbol/elf_image.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -229,11 +230,46 @@ static void real(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* A module that only relocations describe: they write the table's address and the four
+ * words that count.  Then many that name the table and describe nothing: each would be
+ * a pass over all. */
+static void module_of_relocations(void **state)
+{
+	(void)state;
+	enum { MANY = 300000, TABLE = 0x500000, MODULE = 0x600000, FIRST_PC = 20 };
+	Elf64_Rela *r = calloc(MANY, sizeof(*r));
+	struct us_elf_section section = { .type = SHT_RELA };
+	struct us_elf_file f = { .is64 = true, .machine = EM_X86_64 };
+	struct us_go_table t;
+	const uint64_t word[] = { TEXT, TEXT + 0xc0, TEXT, TEXT + 0xc0 };
+	make(&forms[4]);
+	put(8 + 2 * 8, 0, 8); /* as Go 1.26 */
+	assert_non_null(r);
+	assert_int_equal(us_go_table_open(bytes, sizeof(bytes), &t), 0);
+	t.has_text = false;
+	r[0] = (Elf64_Rela){ MODULE, R_X86_64_RELATIVE, TABLE };
+	for (unsigned k = 0; k < 4; k++)
+		r[1 + k] = (Elf64_Rela){ MODULE + 8 * (FIRST_PC + k), R_X86_64_RELATIVE,
+					 (Elf64_Sxword)word[k] };
+	f.bytes = (const uint8_t *)r;
+	f.section = &section;
+	f.n_section = 1;
+	section.size = 5 * sizeof(*r);
+	assert_true(us_go_table_find_module(&f, TABLE, &t));
+	assert_true(t.has_text && t.text == TEXT);
+	for (size_t k = 0; k < MANY; k++)
+		r[k] = (Elf64_Rela){ 0x10000000 + 8 * k, R_X86_64_RELATIVE, TABLE };
+	section.size = MANY * sizeof(*r);
+	assert_false(us_go_table_find_module(&f, TABLE, &t));
+	free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_forms),
 		cmocka_unit_test(lies),
+		cmocka_unit_test(module_of_relocations),
 		cmocka_unit_test(real),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
