@@ -57,6 +57,7 @@ struct us_naming_programs {
 		struct us_naming_placed {
 			size_t program;
 			struct us_symbol_place at;
+			size_t number; /* of the place, for us_symbols_end_place() */
 		} * v;
 		size_t n, cap;
 	} places;

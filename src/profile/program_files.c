@@ -465,7 +465,7 @@ static struct us_naming_placed *placed(struct us_naming_programs *all,
 	if (!to)
 		return NULL;
 	*slot = (uint32_t)all->places.n;
-	*to = (struct us_naming_placed){ program, *at };
+	*to = (struct us_naming_placed){ .program = program, .at = *at };
 	return to;
 }
 
@@ -486,11 +486,13 @@ static int place(struct us_profile *p, const struct us_profile_mapping *m, us_gp
 	if (!of->image || !bias_of(&m->m, of->image, of->pid, &at.bias))
 		return 0;
 	struct us_naming_placed *to = placed(all, &at, (size_t)(of - all->v), &fresh);
+	if (to && fresh)
+		to->number = us_symbols_n_place(p->symbols);
 	if (!to || (fresh && us_symbols_place(p->symbols, of->image, &at)))
 		return us_fail(e, -ENOMEM, "report: out of memory");
 	if (!fresh && to->at.until_ns != at.until_ns) {
 		to->at = at;
-		us_symbols_end_place(p->symbols, of->image, &at);
+		us_symbols_end_place(p->symbols, to->number, at.until_ns);
 	}
 	return 0;
 }

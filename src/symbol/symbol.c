@@ -141,16 +141,15 @@ void us_symbols_call(struct us_symbols *s, const struct us_elf_image *i,
 		s->modules.v[k].name = module;
 }
 
-void us_symbols_end_place(struct us_symbols *s, const struct us_elf_image *i,
-			  const struct us_symbol_place *p)
+size_t us_symbols_n_place(const struct us_symbols *s)
 {
-	size_t module = module_of(s, i);
-	for (size_t k = 0; k < s->places.n; k++) {
-		struct us_symbol_place *at = &s->places.v[k].at;
-		if (s->places.v[k].module == module && at->root == p->root &&
-		    at->start == p->start && at->from_ns == p->from_ns)
-			at->until_ns = p->until_ns;
-	}
+	return s->places.n;
+}
+
+void us_symbols_end_place(struct us_symbols *s, size_t number, uint64_t until_ns)
+{
+	if (number < s->places.n)
+		s->places.v[number].at.until_ns = until_ns;
 	forget(s);
 }
 

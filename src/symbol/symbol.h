@@ -51,9 +51,10 @@ US_MUST_CHECK int us_symbols_add_image(struct us_symbols *s, struct us_elf_image
 US_MUST_CHECK int us_symbols_place(struct us_symbols *s, const struct us_elf_image *i,
 				   const struct us_symbol_place *p);
 
-/* Set a new end for a place that was given; all else of it is unchanged. */
-void us_symbols_end_place(struct us_symbols *s, const struct us_elf_image *i,
-			  const struct us_symbol_place *p);
+/* How many places there are: the number that the next one gets. */
+size_t us_symbols_n_place(const struct us_symbols *s);
+/* Set a new us_symbol_place.until_ns for the place of this number. */
+void us_symbols_end_place(struct us_symbols *s, size_t number, uint64_t until_ns);
 /* Report its functions as in the module of this name, which must outlive the set. */
 void us_symbols_call(struct us_symbols *s, const struct us_elf_image *i,
 		     const char *module);
