@@ -8,24 +8,21 @@
 #include <errno.h>
 #include <string.h>
 
-/* Scratch of one ordering; all arrays have a place for each old node. */
+/* Scratch of one ordering; all arrays have a place for each old node.  The nodes are
+ * ordered where they are: of a recording of many stacks they are the largest part. */
 struct order {
 	struct us_profile *p;
-	struct us_profile_node *out;
 	size_t n;
 	uint32_t *first, *next; /* children of an old node */
-	uint32_t *last;		/* last child so far of a new node */
 	uint32_t *todo;		/* old nodes; the top is visited next */
-	uint32_t *name;		/* new number of an old node */
+	uint32_t *name;		/* new number of an old node; US_PROFILE_NONE: none */
 	size_t n_todo;
 };
 
 static void order_fini(struct order *o)
 {
-	free(o->out);
 	free(o->first);
 	free(o->next);
-	free(o->last);
 	free(o->todo);
 	free(o->name);
 }
@@ -34,14 +31,13 @@ static bool order_init(struct order *o, struct us_profile *p)
 {
 	size_t n = p->nodes.n;
 	o->p = p;
-	o->out = calloc(n, sizeof(*o->out));
 	o->first = calloc(n, sizeof(*o->first));
 	o->next = calloc(n, sizeof(*o->next));
-	o->last = calloc(n, sizeof(*o->last));
 	o->todo = calloc(n, sizeof(*o->todo));
-	o->name = calloc(n, sizeof(*o->name));
-	if (!o->out || !o->first || !o->next || !o->last || !o->todo || !o->name)
+	o->name = malloc(n * sizeof(*o->name));
+	if (!o->first || !o->next || !o->todo || !o->name)
 		return false;
+	memset(o->name, 0xff, n * sizeof(*o->name));
 	for (size_t i = n; i-- > 1;) {
 		struct us_profile_node *v = &p->nodes.v[i];
 		if (!v->total)
@@ -73,25 +69,56 @@ static int compare_nodes(const void *a, const void *b, void *ctx)
 
 static void visit(struct order *o, uint32_t old)
 {
-	struct us_profile_node *n = &o->out[o->n];
-	uint32_t self = (uint32_t)o->n++;
-	*n = o->p->nodes.v[old];
-	n->child = n->next = 0;
-	o->name[old] = self;
-	if (self) {
-		n->parent = o->name[n->parent];
-		if (o->last[n->parent])
-			o->out[o->last[n->parent]].next = self;
-		else
-			o->out[n->parent].child = self;
-		o->last[n->parent] = self;
-	}
+	o->name[old] = (uint32_t)o->n++;
 	size_t base = o->n_todo;
 	for (uint32_t c = o->first[old]; c; c = o->next[c])
 		o->todo[o->n_todo++] = c;
 	if (o->n_todo - base > 1) /* most have one */
 		qsort_r(o->todo + base, o->n_todo - base, sizeof(*o->todo),
 			compare_nodes, o->p);
+}
+
+/* All that refers to nodes by their old number. */
+static void rename_nodes(struct order *o)
+{
+	struct us_profile *p = o->p;
+	for (size_t i = 0; i < p->n_key; i++)
+		if (p->key_node[i] != US_PROFILE_NONE)
+			p->key_node[i] = o->name[p->key_node[i]];
+	for (size_t i = 1; i < p->nodes.n; i++)
+		p->nodes.v[i].parent = o->name[p->nodes.v[i].parent];
+}
+
+/* Each exchange brings one node to its place.  Those without samples are in no list of
+ * children, and end behind all others. */
+static void move_nodes(struct order *o)
+{
+	struct us_profile_node *v = o->p->nodes.v;
+	uint32_t behind = (uint32_t)o->n;
+	for (size_t i = 0; i < o->p->nodes.n; i++)
+		if (o->name[i] == US_PROFILE_NONE)
+			o->name[i] = behind++;
+	for (uint32_t i = 0; i < o->p->nodes.n; i++)
+		while (o->name[i] != i) {
+			uint32_t to = o->name[i];
+			struct us_profile_node node = v[to];
+			v[to] = v[i];
+			v[i] = node;
+			o->name[i] = o->name[to];
+			o->name[to] = to;
+		}
+	o->p->nodes.n = o->n;
+}
+
+static void link_children(struct us_profile *p)
+{
+	struct us_profile_node *v = p->nodes.v;
+	for (uint32_t i = 0; i < p->nodes.n; i++)
+		v[i].child = v[i].next = 0;
+	for (uint32_t i = (uint32_t)p->nodes.n; i-- > 1;) {
+		v[i].next = v[v[i].parent].child;
+		v[v[i].parent].child = i;
+	}
 }
 
 int us_profile_order_tree(struct us_profile *p)
@@ -104,13 +131,9 @@ int us_profile_order_tree(struct us_profile *p)
 	visit(&o, 0);
 	while (o.n_todo)
 		visit(&o, o.todo[--o.n_todo]);
-	for (size_t i = 0; i < p->n_key; i++)
-		if (p->key_node[i] != US_PROFILE_NONE)
-			p->key_node[i] = o.name[p->key_node[i]];
-	free(p->nodes.v);
-	p->nodes.v = us_take(o.out);
-	p->nodes.cap = p->nodes.n;
-	p->nodes.n = o.n;
+	rename_nodes(&o);
+	move_nodes(&o);
+	link_children(p);
 	order_fini(&o);
 	us_profile_find_phases(p);
 	return 0;

@@ -260,6 +260,7 @@ static int end_samples(struct us_profile *p, struct us_err *e)
 					    : "out of memory");
 	if (p->sum.first_ns > p->sum.last_ns)
 		p->sum.first_ns = p->sum.last_ns;
+	us_slices_seal(&p->running);
 	us_trie_seal(&p->trie);
 	us_trie_seal(&p->host_trie);
 	p->sum.slices = p->running.n;

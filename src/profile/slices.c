@@ -137,6 +137,12 @@ int us_slices_end(struct us_slices *s)
 	return rc;
 }
 
+void us_slices_seal(struct us_slices *s)
+{
+	free(s->open);
+	s->open = NULL;
+}
+
 int us_slices_add_slowly(struct us_slices *s, uint32_t key, uint64_t t_ns,
 			 uint32_t weight, bool now)
 {

@@ -78,5 +78,8 @@ US_MUST_CHECK static inline int us_slices_add(struct us_slices *s, uint32_t key,
 }
 /* Bring all that was added into the sums.  0, -ENOMEM or -E2BIG. */
 US_MUST_CHECK int us_slices_end(struct us_slices *s);
+/* Nothing will be added after us_slices_end(): frees what only that needs.  n_open
+ * remains. */
+void us_slices_seal(struct us_slices *s);
 
 #endif

@@ -5,15 +5,24 @@
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One for each node.  A cache line, because nodes are reached in random order. */
+/* One for each node that samples end in.  A cache line, because they are reached in
+ * random order. */
 struct waves {
 	_Alignas(64) double v[US_COSINES];
+};
+
+/* While the tree is walked from its end: the waves of those children of a node that
+ * were seen. */
+struct above {
+	uint32_t node;
+	double wave[US_COSINES];
 };
 
 struct func_sums {
@@ -23,8 +32,13 @@ struct func_sums {
 struct count {
 	struct us_profile *p;
 	struct us_changes changes;
-	struct waves *node;
+	struct waves *leaf;
+	uint32_t *leaf_of;  /* by node; 0: no sample ends in it */
 	bool *is_outermost; /* by node: no caller is the same function */
+	struct {
+		struct above *v;
+		size_t n, cap;
+	} above; /* innermost last */
 	struct func_sums *func;
 	double wave[US_COSINES]; /* sums over all samples */
 	/* Over samples that count and were on a CPU: sums of their weight, and of
@@ -38,7 +52,9 @@ struct count {
 
 static void count_fini(struct count *c)
 {
-	free(c->node);
+	free(c->leaf);
+	free(c->leaf_of);
+	free(c->above.v);
 	free(c->is_outermost);
 	free(c->func);
 	us_changes_fini(&c->changes);
@@ -68,21 +84,32 @@ static int find_outermost(struct count *c)
 	return 0;
 }
 
-static int count_init(struct count *c, struct us_profile *p)
+static void count_init(struct count *c, struct us_profile *p)
 {
 	c->p = p;
 	for (size_t i = 0; i < p->n_file; i++) {
 		c->n_file += !p->file[i].left_out;
 		c->n_independent += !p->file[i].left_out && p->file[i].independent;
 	}
+}
+
+/* Room for the waves, in the order of the nodes. */
+static int make_room(struct count *c)
+{
+	const struct us_profile *p = c->p;
+	size_t n_leaf = 1;
 	c->is_outermost = calloc(p->nodes.n, sizeof(*c->is_outermost));
 	c->func = calloc(p->funcs.n + 1, sizeof(*c->func));
-	if (!c->is_outermost || !c->func || find_outermost(c))
+	c->leaf_of = calloc(p->nodes.n, sizeof(*c->leaf_of));
+	if (!c->is_outermost || !c->func || !c->leaf_of || find_outermost(c))
 		return -ENOMEM;
-	c->node = aligned_alloc(sizeof(*c->node), p->nodes.n * sizeof(*c->node));
-	if (!c->node)
+	for (size_t i = 0; i < p->nodes.n; i++)
+		if (p->nodes.v[i].self)
+			c->leaf_of[i] = (uint32_t)n_leaf++;
+	c->leaf = aligned_alloc(sizeof(*c->leaf), n_leaf * sizeof(*c->leaf));
+	if (!c->leaf)
 		return -ENOMEM;
-	memset(c->node, 0, p->nodes.n * sizeof(*c->node));
+	memset(c->leaf, 0, n_leaf * sizeof(*c->leaf));
 	return 0;
 }
 
@@ -110,13 +137,17 @@ static void wave_at(const struct us_profile *p, const struct us_slices *s, unsig
 static void fetch_ahead(const struct count *c, size_t i, size_t end)
 {
 	const struct us_profile *p = c->p;
-	if (i + 2 * AHEAD < end)
-		__builtin_prefetch(&p->key_node[p->running.sums.v[i + 2 * AHEAD].key]);
-	if (i + AHEAD >= end)
+	const struct us_slice_sum *x = &p->running.sums.v[i];
+	if (i + 3 * AHEAD < end)
+		__builtin_prefetch(&p->key_node[x[3 * AHEAD].key]);
+	if (i + 2 * AHEAD >= end)
 		return;
-	uint32_t node = p->key_node[p->running.sums.v[i + AHEAD].key];
+	uint32_t node = p->key_node[x[2 * AHEAD].key];
 	if (node != US_PROFILE_NONE)
-		__builtin_prefetch(&c->node[node], 1);
+		__builtin_prefetch(&c->leaf_of[node]);
+	node = p->key_node[x[AHEAD].key];
+	if (node != US_PROFILE_NONE)
+		__builtin_prefetch(&c->leaf[c->leaf_of[node]], 1);
 }
 
 /* Add the waves of the samples in slice s to their leaves. */
@@ -134,7 +165,7 @@ static void add_waves(struct count *c, unsigned s)
 		if (node == US_PROFILE_NONE)
 			continue;
 		sum += x->weight;
-		add_wave(c->node[node].v, x->weight, wave);
+		add_wave(c->leaf[c->leaf_of[node]].v, x->weight, wave);
 	}
 	add_wave(c->wave, (double)sum, wave);
 }
@@ -163,50 +194,38 @@ static void add_leaves(struct count *c)
 	c->sampled = (double)(sum->running - sum->exit - sum->ready);
 }
 
-static void add_self(struct count *c)
-{
-	struct us_profile *p = c->p;
-	for (size_t i = 1; i < p->nodes.n; i++) {
-		uint32_t func = p->nodes.v[i].func;
-		if (!p->nodes.v[i].self)
-			continue;
-		p->funcs.v[func].self += p->nodes.v[i].self;
-		add_wave(c->func[func].self, 1, c->node[i].v);
-	}
-}
-
 /* From the leaves to the root: children come after their parents. */
-static void add_up(struct count *c)
+static void add_totals(struct us_profile *p)
 {
-	struct us_profile *p = c->p;
 	for (size_t i = p->nodes.n; i-- > 1;) {
 		struct us_profile_node *n = &p->nodes.v[i];
 		n->total += n->self;
-		if (!n->total)
-			continue;
 		p->nodes.v[n->parent].total += n->total;
-		add_wave(c->node[n->parent].v, 1, c->node[i].v);
-		if (!c->is_outermost[i])
-			continue;
-		p->funcs.v[n->func].total += n->total;
-		add_wave(c->func[n->func].total, 1, c->node[i].v);
 	}
+	p->nodes.v[0].total = p->sum.running;
 }
 
-static void count_slices(struct count *c)
+static void count_samples(struct count *c)
 {
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
 	add_leaves(c);
-	for (unsigned s = 0; !c->p->opts.no_intervals && s < c->p->running.n; s++)
-		add_waves(c, s);
-	add_self(c);
-	add_up(c);
+	add_totals(c->p);
 	sum->unfocused = before - sum->running - sum->other_part;
-	c->p->nodes.v[0].total = sum->running;
 	c->looks = c->p->sum_weight_squares > 0
 			   ? (double)before / c->p->sum_weight_squares
 			   : 1;
+}
+
+static void count_functions(struct count *c)
+{
+	struct us_profile *p = c->p;
+	for (size_t i = 1; i < p->nodes.n; i++) {
+		const struct us_profile_node *n = &p->nodes.v[i];
+		p->funcs.v[n->func].self += n->self;
+		if (c->is_outermost[i])
+			p->funcs.v[n->func].total += n->total;
+	}
 }
 
 /* Weights are taken for the same everywhere, but samples in an exit or waiting for a
@@ -270,22 +289,55 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 	return both_of(c, &x, span_of(c, &x), sum, everything, c->p->running.n);
 }
 
-static void node_intervals(struct count *c)
+static void node_intervals(struct count *c, uint32_t i, const double *wave)
 {
-	struct us_profile *p = c->p;
-	struct us_profile_node *n = &p->nodes.v[0];
-	n->low = n->high = n->long_low = n->long_high = 1;
-	for (size_t i = 1; i < p->nodes.n; i++) {
-		n = &p->nodes.v[i];
-		if (!n->total)
-			continue;
-		struct both b = intervals_of(c, n->total, &c->changes.node[i],
-					     c->node[i].v);
-		n->low = (float)b.span.low;
-		n->high = (float)b.span.high;
-		n->long_low = (float)b.long_run.low;
-		n->long_high = (float)b.long_run.high;
+	struct us_profile_node *n = &c->p->nodes.v[i];
+	struct both b = intervals_of(c, n->total, &c->changes.node[i], wave);
+	n->low = (float)b.span.low;
+	n->high = (float)b.span.high;
+	n->long_low = (float)b.long_run.low;
+	n->long_high = (float)b.long_run.high;
+}
+
+/* Add a node's waves, which are complete, to those of its caller and functions. */
+static int add_node(struct count *c, uint32_t i, double wave[US_COSINES])
+{
+	const struct us_profile_node *n = &c->p->nodes.v[i];
+	if (c->leaf_of[i]) {
+		add_wave(wave, 1, c->leaf[c->leaf_of[i]].v);
+		add_wave(c->func[n->func].self, 1, c->leaf[c->leaf_of[i]].v);
 	}
+	if (c->is_outermost[i])
+		add_wave(c->func[n->func].total, 1, wave);
+	struct above *up = c->above.n ? &c->above.v[c->above.n - 1] : NULL;
+	if (!up || up->node != n->parent) {
+		up = us_vec_push(&c->above);
+		if (!up)
+			return -ENOMEM;
+		up->node = n->parent;
+	}
+	add_wave(up->wave, 1, wave);
+	return 0;
+}
+
+/* From the end of the tree, which is depth first: the callees of a node come just
+ * before it.  So waves are in memory for one stack at a time, not for each node. */
+static int walk(struct count *c)
+{
+	struct us_profile_node *root = &c->p->nodes.v[0];
+	root->low = root->high = root->long_low = root->long_high = 1;
+	for (uint32_t i = (uint32_t)c->p->nodes.n; i-- > 1;) {
+		double wave[US_COSINES] = { 0 };
+		size_t n = c->above.n;
+		if (n && c->above.v[n - 1].node == i) {
+			memcpy(wave, c->above.v[n - 1].wave, sizeof(wave));
+			c->above.n--;
+		}
+		if (add_node(c, i, wave))
+			return -ENOMEM;
+		node_intervals(c, i, wave);
+	}
+	return 0;
 }
 
 static void func_intervals(struct count *c)
@@ -373,21 +425,34 @@ static void idle_interval(struct count *c)
 	p->sum.idle_long_high = b.long_run.high;
 }
 
+static int count_intervals(struct count *c)
+{
+	struct us_profile *p = c->p;
+	int rc = us_changes_count(p, &c->changes);
+	if (rc)
+		return rc;
+	for (unsigned s = 0; s < p->running.n; s++)
+		add_waves(c, s);
+	rc = walk(c);
+	if (rc)
+		return rc;
+	func_intervals(c);
+	idle_interval(c);
+	return 0;
+}
+
 int us_profile_count(struct us_profile *p, struct us_err *e)
 {
 	struct count c = { 0 };
-	int rc = count_init(&c, p);
+	count_init(&c, p);
+	count_samples(&c);
+	int rc = us_profile_order_tree(p);
+	if (!rc)
+		rc = make_room(&c);
+	if (!rc)
+		count_functions(&c);
 	if (!rc && !p->opts.no_intervals)
-		rc = us_changes_count(p, &c.changes);
-	if (!rc)
-		count_slices(&c);
-	if (!rc && !p->opts.no_intervals) {
-		func_intervals(&c);
-		node_intervals(&c);
-		idle_interval(&c);
-	}
+		rc = count_intervals(&c);
 	count_fini(&c);
-	if (!rc)
-		rc = us_profile_order_tree(p);
 	return rc ? us_fail(e, rc, "report: out of memory") : 0;
 }

@@ -110,7 +110,7 @@ static bool find_keys(struct us_profile *p)
 {
 	const struct us_slices *s = &p->running;
 	struct us_profile_keys *k = &p->keys;
-	k->v = calloc(s->n_open + 1, sizeof(*k->v));
+	k->v = calloc(s->sums.n + 1, sizeof(*k->v));
 	k->weight = calloc(s->n_open + 1, sizeof(*k->weight));
 	if (!k->v || !k->weight)
 		return false;
