@@ -2,6 +2,7 @@
 /* linux.c: see linux.h. */
 #include "linux/linux.h"
 
+#include "linux/bpf_code.h"
 #include "linux/init_code.h"
 #include "linux/vmlinux.h"
 #include "linux/who_code.h"
@@ -203,7 +204,12 @@ static int take_types(struct reader *r, const struct us_btf *b,
 	l->has_mappings = us_linux_mappings_layout(b, &l->mappings);
 	l->has_cache = us_page_cache_layout(b, &l->cache);
 	read_drawn(r, b);
-	return us_linux_modules_read(b, &l->symbols, arch, m, &l->modules);
+	int ret = us_linux_modules_read(b, &l->symbols, arch, m, &l->modules);
+	if (ret == -ENOMEM)
+		return ret;
+	/* Either may be there without the other. */
+	int bpf = us_linux_bpf_read(b, &l->symbols, arch, m, &l->modules);
+	return bpf == -ENOMEM ? bpf : ret;
 }
 
 /* For a kernel without types of its own. */
@@ -269,6 +275,8 @@ static int add_modules_orc(const struct us_linux *l, const struct us_orc_format 
 	int r = 0;
 	for (size_t k = 0; r == 0 && k < l->modules.n; k++) {
 		const struct us_linux_module *m = &l->modules.v[k];
+		if (m->number == US_LINUX_NO_ORC)
+			continue;
 		const struct us_linux_module_orc *o = &l->modules.orc[m->number];
 		const struct us_orc orc = {
 			.ip = o->bytes,
@@ -568,15 +576,18 @@ static void group(char *ret, size_t size, size_t n)
 void us_linux_describe(const struct us_linux *l, char *ret, size_t size)
 {
 	const char *file = l->types_from[0] ? l->types_from : l->symbols_from;
-	char symbols[32];
+	char symbols[32], bpf[40] = "";
+	if (l->modules.n_bpf)
+		snprintf(bpf, sizeof(bpf), ", %zu BPF program%s", l->modules.n_bpf,
+			 l->modules.n_bpf > 1 ? "s" : "");
 	group(symbols, sizeof(symbols), l->symbols.n);
-	int n = snprintf(ret, size,
-			 "Linux %s (from its memory%s%s): %s symbols, %zu modules, %s, "
-			 "%s",
-			 l->release[0] ? l->release : "of unknown version",
-			 file[0] ? " and " : "", file, symbols, l->modules.n,
-			 l->orc ? "ORC" : "no ORC",
-			 l->has_types ? "" : "no types (BTF), ");
+	int n = snprintf(
+		ret, size,
+		"Linux %s (from its memory%s%s): %s symbols, %zu modules%s, "
+		"%s, %s",
+		l->release[0] ? l->release : "of unknown version",
+		file[0] ? " and " : "", file, symbols, l->modules.n - l->modules.n_bpf,
+		bpf, l->orc ? "ORC" : "no ORC", l->has_types ? "" : "no types (BTF), ");
 	if (n < 0 || (size_t)n >= size)
 		return;
 	snprintf(ret + n, size - (size_t)n,

@@ -16,6 +16,7 @@
 
 #define US_LINUX_MODULE_NAME 64 /* bytes with the NUL */
 #define US_LINUX_MAX_MODULES 2048
+#define US_LINUX_NO_ORC	     SIZE_MAX /* a BPF program: a module of one function */
 
 struct us_linux_modules {
 	struct us_linux_module {
@@ -24,9 +25,10 @@ struct us_linux_modules {
 		/* Its init code, which the kernel frees once it has run; 0, 0: none. */
 		us_gva init_start, init_end;
 		size_t first, n; /* index and number of its functions */
-		size_t number;	 /* index in orc */
+		size_t number;	 /* index in orc, or US_LINUX_NO_ORC */
 	} * v;			 /* sorted by start */
 	size_t n, cap;
+	size_t n_bpf; /* so many of them are BPF programs: bpf_code.h */
 	struct {
 		struct us_linux_function {
 			us_gva start, end;

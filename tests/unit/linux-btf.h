@@ -71,6 +71,9 @@ static inline size_t btf_end(struct test_btf *b)
 #define TEST_INIT     120 /* before 6.4 */
 #define TEST_KALLSYMS 160
 #define TEST_ARCH     200
+/* Of struct bpf_ksym. */
+#define TEST_KSYM_NAME 16
+#define TEST_KSYM_NODE 80
 
 /* struct module as of 6.4 (its pieces in an array) or before. */
 static inline size_t btf_module(struct test_btf *b, int pieces)
@@ -118,6 +121,15 @@ static inline size_t btf_module(struct test_btf *b, int pieces)
 		btf_member(b, "init_layout", layout, TEST_INIT);
 	btf_member(b, "kallsyms", alias, TEST_KALLSYMS);
 	btf_member(b, "arch", arch, TEST_ARCH);
+	uint32_t symbol = btf_type(b, "", 3, 0, 0);
+	btf_put(b, chr);
+	btf_put(b, u32);
+	btf_put(b, 64);
+	btf_type(b, "bpf_ksym", 4, 4, 96);
+	btf_member(b, "start", ptr, 0);
+	btf_member(b, "end", ptr, 8);
+	btf_member(b, "name", symbol, TEST_KSYM_NAME);
+	btf_member(b, "lnode", list, TEST_KSYM_NODE);
 	return btf_end(b);
 }
 

@@ -4,6 +4,7 @@
 
 #include "linux-btf.h"
 #include "linux-image.h"
+#include "linux/bpf_code.h"
 #include "linux/modules.h"
 
 #include <elf.h>
@@ -15,7 +16,9 @@
 static struct test_image image;
 static struct test_btf btf;
 static uint8_t region[BYTES];
-static us_gva head; /* of the list, in the image */
+static us_gva head;	/* of the list, in the image */
+static us_gva programs; /* head of that of the BPF programs */
+static int bpf;		/* what reading them gave */
 
 static bool read_guest(void *ctx, us_gva va, void *buf, size_t len)
 {
@@ -88,12 +91,28 @@ static void make_image(int pieces)
 	image.at = TEST_RODATA;
 	us_gva at = image.start + TEST_BYTES - 16384;
 	head = at + 12288;
+	programs = head + 64;
 	test_symbols(&image, &form);
 	test_symbol(&image, at, 'R', "__start_BTF");
 	test_symbol(&image, at + size, 'R', "__stop_BTF");
 	test_symbol(&image, head, 'D', "modules");
+	test_symbol(&image, programs, 'd', "bpf_kallsyms");
 	test_kallsyms(&image, &form);
 	put(at, btf.all, size);
+	put64(programs, programs);
+	put64(head, head);
+}
+
+/* An entry of the list of BPF programs, at a place in the region. */
+static void put_program(us_gva at, us_gva next, us_gva start, us_gva end,
+			const char *name)
+{
+	char field[64] = "";
+	snprintf(field, sizeof(field), "%s", name);
+	put64(at, start);
+	put64(at + 8, end);
+	put(at + TEST_KSYM_NAME, field, sizeof(field));
+	put64(at + TEST_KSYM_NODE, next);
 }
 
 static int read_modules(struct us_linux_modules *m)
@@ -111,6 +130,7 @@ static int read_modules(struct us_linux_modules *m)
 					  &memory, m);
 	else
 		memset(m, 0, sizeof(*m));
+	bpf = us_linux_bpf_read(&b, &k, us_linux_arch(US_ARCH_X86_64), &memory, m);
 	us_btf_close(&b);
 	us_kallsyms_fini(&k);
 	us_linux_image_fini(&i);
@@ -214,11 +234,61 @@ static void test_hostile(void **state)
 	us_linux_modules_fini(&m);
 }
 
+#define ENTRY(n) (REGION + 0x8000 + (n)*0x100ULL)
+#define NODE(n)	 (ENTRY(n) + TEST_KSYM_NODE)
+
+static void test_bpf(void **state)
+{
+	(void)state;
+	struct us_linux_modules m;
+	us_gva one = REGION + 0x2000, code = REGION + 0x6000;
+	make_image(1);
+	put64(head, one + TEST_LIST);
+	put_module(one, head, "one", 1); /* code at one + 0x1000 */
+	put64(programs, NODE(0));
+	put_program(ENTRY(0), NODE(1), code, code + 0x80,
+		    "bpf_prog_0123456789abcdef_a");
+	put_program(ENTRY(1), NODE(2), REGION, REGION + 0x40, "bpf_trampoline_7");
+	put_program(ENTRY(2), NODE(3), code + 0x80, code + 0x90, "bpf_prog_b");
+	/* Those that lie: in another's code, in a module's, around one, too large, with
+	 * a name that is none or has no end, nowhere, backwards. */
+	put_program(ENTRY(3), NODE(4), code + 0x10, code + 0x20, "bpf_prog_in");
+	put_program(ENTRY(4), NODE(5), one + 0x1080, one + 0x1090, "bpf_prog_m");
+	put_program(ENTRY(5), NODE(6), one + 0xf00, one + 0x1010, "bpf_prog_n");
+	put_program(ENTRY(6), NODE(7), code + 0x1000, code + (1 << 28), "bpf_prog_l");
+	put_program(ENTRY(7), NODE(8), code + 0x200, code + 0x210, "bpf_\x1b[31m");
+	put_program(ENTRY(8), NODE(9), code + 0x210, code + 0x220, "evil");
+	put_program(ENTRY(9), NODE(10), 0x1000, 0x2000, "bpf_prog_u");
+	put_program(ENTRY(10), NODE(11), code + 0x240, code + 0x230, "bpf_prog_r");
+	put_program(ENTRY(11), NODE(0), code + 0x250, code + 0x260, "");
+	uint8_t field[64];
+	memset(field, 'b', sizeof(field));
+	memcpy(field, "bpf_", 4);
+	put(ENTRY(11) + TEST_KSYM_NAME, field, sizeof(field));
+	/* The last one leads back to the first, not to the head: round and round. */
+	assert_int_equal(read_modules(&m), 0);
+	assert_int_equal(bpf, 0);
+	assert_int_equal(m.n_bpf, 3);
+	assert_int_equal(m.n, 4);
+	for (size_t k = 1; k < m.n; k++)
+		assert_true(m.v[k - 1].end <= m.v[k].start);
+	assert_string_equal(function_at(&m, code), "bpf_prog_0123456789abcdef_a");
+	assert_string_equal(function_at(&m, code + 0x7f),
+			    "bpf_prog_0123456789abcdef_a");
+	assert_string_equal(function_at(&m, code + 0x80), "bpf_prog_b");
+	assert_string_equal(function_at(&m, REGION + 0x3f), "bpf_trampoline_7");
+	assert_string_equal(function_at(&m, one + 0x1080), "alpha");
+	assert_null(us_linux_module_at(&m, code + 0x90));
+	assert_string_equal(us_linux_module_at(&m, code)->name, "bpf");
+	us_linux_modules_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_init_code),
+		cmocka_unit_test(test_bpf),
 		cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
