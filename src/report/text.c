@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define NUMBERS	     44 /* columns of the numbers */
+#define INTERVAL     14 /* of these, what a narrow terminal can do without: ... */
+#define SAMPLES	     11 /* ... the shares say it, too */
+#define LEAST	     20 /* for names, and "1234 more functions" */
 #define FEW_NUMBERS  26 /* if only calls were counted */
 #define NEXT	     "next: uniscope report -o flame.html "
 #define HOT_PERCENT  10
@@ -23,6 +26,7 @@ struct table {
 	const uint32_t *row;
 	size_t n; /* rows shown */
 	struct us_two_columns columns;
+	bool no_interval, no_samples;
 	FILE *out;
 };
 
@@ -53,6 +57,20 @@ static void print_header(const struct table *t)
 	us_report_warnings(t->out, t->o, t->p);
 }
 
+/* Columns of the numbers; of samples only those that leave room for names. */
+static size_t fit_numbers(struct table *t)
+{
+	size_t all = us_report_columns(t->o), used = NUMBERS;
+	if (us_profile_is_calls_only(t->p))
+		return FEW_NUMBERS;
+	if (us_profile_is_counted(t->p))
+		return NUMBERS;
+	t->no_interval = all < used + LEAST;
+	used -= t->no_interval ? INTERVAL : 0;
+	t->no_samples = all < used + LEAST;
+	return used - (t->no_samples ? SAMPLES : 0);
+}
+
 static void fit_columns(struct table *t)
 {
 	char name[US_CELL_SIZE], place[US_CELL_SIZE];
@@ -63,8 +81,15 @@ static void fit_columns(struct table *t)
 	}
 	if (t->columns.widest_place)
 		us_two_columns_measure(&t->columns, "function", "file:line");
-	us_two_columns_fit(&t->columns, t->o,
-			   us_profile_is_calls_only(t->p) ? FEW_NUMBERS : NUMBERS);
+	us_two_columns_fit(&t->columns, t->o, fit_numbers(t));
+}
+
+static void print_numbers(const struct table *t, uint64_t weight, const char *interval)
+{
+	if (!t->no_samples)
+		fprintf(t->out, " %10" PRIu64, weight);
+	if (!t->no_interval)
+		fprintf(t->out, "  %12s", interval);
 }
 
 static void print_row(const struct table *t, const struct us_profile_func *f)
@@ -80,15 +105,15 @@ static void print_row(const struct table *t, const struct us_profile_func *f)
 	us_report_name_cell(f, name);
 	us_report_place_cell(f, t->o, place);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", low, high);
-	fprintf(t->out, "%s%7.1f ", paint(t->o, colour), self);
+	fprintf(t->out, "%s%7.1f", paint(t->o, colour), self);
 	if (!us_profile_is_calls_only(t->p))
-		fprintf(t->out, "%8.1f ", total);
+		fprintf(t->out, " %8.1f", total);
 	if (us_profile_is_calls_only(t->p))
-		fprintf(t->out, "%15" PRIu64, f->calls);
+		fprintf(t->out, " %15" PRIu64, f->calls);
 	else if (us_profile_is_counted(t->p))
-		fprintf(t->out, "%10" PRIu64 " %13" PRIu64, f->calls, weight);
+		fprintf(t->out, " %10" PRIu64 " %13" PRIu64, f->calls, weight);
 	else
-		fprintf(t->out, "%10" PRIu64 "  %12s", weight, interval);
+		print_numbers(t, weight, interval);
 	fprintf(t->out, "%s   ", paint(t->o, *colour ? RESET : ""));
 	us_two_columns_print(&t->columns, t->o, name, place, t->out);
 	fputc('\n', t->out);
@@ -100,14 +125,17 @@ static void print_table(const struct table *t)
 	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
 	fprintf(t->out, "\n%s", paint(t->o, BOLD));
 	if (us_profile_is_calls_only(t->p))
-		fprintf(t->out, "%7s %15s   ", "%", "calls");
+		fprintf(t->out, "%7s %15s", "%", "calls");
 	else if (us_profile_is_counted(t->p))
-		fprintf(t->out, "%7s %8s %10s %13s   ", "self %", "total %", "calls",
+		fprintf(t->out, "%7s %8s %10s %13s", "self %", "total %", "calls",
 			by_total ? "instr. total" : "instr. self");
 	else
-		fprintf(t->out, "%7s %8s %10s  %12s   ", "self %", "total %",
-			by_total ? "in total" : "samples",
-			by_total ? "95 % (total)" : "95 % (self)");
+		fprintf(t->out, "%7s %8s", "self %", "total %");
+	if (!us_profile_is_counted(t->p) && !t->no_samples)
+		fprintf(t->out, " %10s", by_total ? "in total" : "samples");
+	if (!us_profile_is_counted(t->p) && !t->no_interval)
+		fprintf(t->out, "  %12s", by_total ? "95 % (total)" : "95 % (self)");
+	fputs("   ", t->out);
 	us_two_columns_print(&t->columns, t->o, name, place, t->out);
 	fprintf(t->out, "%s\n", paint(t->o, RESET));
 	for (size_t i = 0; i < t->n; i++)
@@ -128,9 +156,11 @@ static void print_rest(const struct table *t, size_t n_all)
 		fprintf(t->out,
 			"%7.1f %8s %10" PRIu64 " %13" PRIu64 "   %zu more functions\n",
 			share(t->p, self), "", calls, self, n_all - t->n);
-	else if (t->n < n_all)
-		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more functions\n",
-			share(t->p, self), "", self, "", n_all - t->n);
+	else if (t->n < n_all) {
+		fprintf(t->out, "%7.1f %8s", share(t->p, self), "");
+		print_numbers(t, self, "");
+		fprintf(t->out, "   %zu more functions\n", n_all - t->n);
+	}
 }
 
 static void print_summary(const struct table *t)
@@ -142,8 +172,8 @@ static void print_summary(const struct table *t)
 	if (!t->o->file)
 		return;
 	us_printable(line, sizeof(line), t->o->file);
-	size_t fits = us_report_columns(t->o) - strlen(NEXT);
-	fprintf(t->out, NEXT "%s\n", us_columns(line) <= fits ? line : "FILE");
+	bool fits = us_columns(line) + strlen(NEXT) <= us_report_columns(t->o);
+	fprintf(t->out, NEXT "%s\n", fits ? line : "FILE");
 }
 
 static int write_text(const struct us_profile *p, const struct us_report_opts *o,

@@ -256,6 +256,8 @@ static void reports_fit(void **state)
 		size_t n = check_lines(p, &us_format_text, &o);
 		assert_true(o.limit ? n > o.limit : n > N_FUNC + N_NAMED);
 		check_lines(p, &us_format_exits, &o);
+		o.width = 40 + below(40); /* a narrow terminal */
+		check_lines(p, &us_format_text, &o);
 	}
 	us_profile_free(p);
 }
