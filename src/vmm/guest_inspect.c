@@ -67,6 +67,21 @@ static void add_vcpu(struct us_guest *g, unsigned index, int fd)
 	g->n_vcpu++;
 }
 
+/* The machines among the open files: a machine has one file, maybe with several
+ * descriptors. */
+struct machines {
+	int fd; /* of one of them; -1: there is none */
+	bool more;
+};
+
+static void note_machine(pid_t pid, struct machines *m, int fd)
+{
+	if (m->fd < 0)
+		m->fd = fd;
+	else
+		m->more = m->more || other_file(pid, m->fd, fd);
+}
+
 /* Collect the vCPUs among the open files; *ret_kvm: the process has a VM or has
  * /dev/kvm open. */
 static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
@@ -75,6 +90,7 @@ static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 	if (!d)
 		return -errno;
 	*ret_kvm = false;
+	struct machines m = { .fd = -1 };
 	int r = 0;
 	unsigned n = 0;
 	for (struct dirent *ent; n < MAX_FDS && (ent = readdir(d)); n++) {
@@ -89,10 +105,13 @@ static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 			continue;
 		if (sscanf(to, "anon_inode:kvm-vcpu:%u", &index) == 1)
 			add_vcpu(g, index, atoi(ent->d_name));
-		*ret_kvm = *ret_kvm || !strcmp(to, "/dev/kvm") ||
-			   !strcmp(to, "anon_inode:kvm-vm");
+		if (!strcmp(to, "anon_inode:kvm-vm"))
+			note_machine(g->pid, &m, atoi(ent->d_name));
+		*ret_kvm = *ret_kvm || m.fd >= 0 || !strcmp(to, "/dev/kvm");
 	}
 	closedir(d);
+	/* No file says whose a vCPU is; one vCPU alone is read rightly in any case. */
+	g->several = g->several || (m.more && g->n_vcpu > 1);
 	return r;
 }
 

@@ -71,8 +71,8 @@ struct us_guest {
 	unsigned n_vcpu;
 	unsigned n_vcpu_beyond; /* further vCPUs, beyond US_MAX_VCPUS */
 	bool limited; /* not everything could be read: another user's process */
-	bool several; /* the process runs more than one machine; vcpu[] has the vCPUs of
-			 all */
+	bool several; /* the process runs more than one machine, or has a second one and
+			 more than one vCPU; vcpu[] has the vCPUs of all */
 	bool jailed; /* by itself (-chroot), after it had opened the files named here */
 	bool libvirt;	  /* libvirt started it, and is connected to its monitor */
 	bool qmp_is_ours; /* uniscope started it with the monitor qmp, and its user gave

@@ -56,6 +56,7 @@ struct mini_layout {
 	bool memfd, filter;
 	bool statistics; /* there is a file of the vCPU's */
 	bool second;	 /* is there from the start, and no thread runs it */
+	bool stranger;	 /* ... or it is one of another machine, with its own memory */
 	bool unstarted;	 /* a thread runs a second, which nobody starts */
 	bool copies;	 /* it runs the first vCPU by a copy of its descriptor */
 	bool polls;	 /* it waits in poll() at each exit, for a time */
@@ -132,7 +133,22 @@ static int mini_new_vcpu(int vm, unsigned id)
 	return ioctl(vcpu, KVM_SET_REGS, &r) ? -1 : vcpu;
 }
 
+/* Nothing but its vCPU is open of it. */
+static int mini_stranger(const struct mini_layout *l)
+{
+	int kvm = open("/dev/kvm", O_RDWR), vm = ioctl(kvm, KVM_CREATE_VM, 0);
+	ioctl(vm, KVM_CREATE_IRQCHIP);
+	uint8_t *at = mini_slot(vm, l, 0, 0);
+	if (!at)
+		return -1;
+	memcpy(at + MINI_CODE, (const uint8_t[]){ 0xeb, 0xfe }, 2); /* jmp $ */
+	int vcpu = mini_new_vcpu(vm, 1);
+	close(vm);
+	return vcpu;
+}
+
 static int mini_second_fd;
+static const struct mini_layout *mini_second_as;
 
 static void *mini_run_second(void *arg)
 {
@@ -147,7 +163,9 @@ static void mini_plug(int vm, struct mini_shared *shared)
 {
 	pthread_t thread;
 	if (!mini_second_fd)
-		mini_second_fd = mini_new_vcpu(vm, 1);
+		mini_second_fd = mini_second_as->stranger
+					 ? mini_stranger(mini_second_as)
+					 : mini_new_vcpu(vm, 1);
 	shared->second = MINI_RUNS;
 	if (mini_second_fd < 0 ||
 	    pthread_create(&thread, NULL, mini_run_second, shared))
@@ -230,6 +248,7 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 	struct sigaction sa = { .sa_handler = mini_on_signal };
 	sigaction(SIGUSR1, &sa, NULL);
 	int vcpu = mini_vcpu(l, code, len, &vm);
+	mini_second_as = l;
 	if (l->second || l->turns)
 		mini_second_fd = mini_new_vcpu(vm, 1);
 	if (l->unstarted) {

@@ -347,6 +347,36 @@ static void a_vcpu_comes_before_it_is_attached_to(void **state)
 	end(&r);
 }
 
+/* A vCPU of another machine has other memory: what is known of the first is wrong of
+ * it. */
+static void a_vcpu_of_another_machine_is_left_out(void **state)
+{
+	static struct us_capture c;
+	struct run r;
+	struct us_err e;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ .stranger = true }, pushes, sizeof(pushes),
+		 500);
+	must_see(&r, 0);
+	r.vmm.shared->second = MINI_PLUG;
+	second_becomes(&r, MINI_RUNS);
+	for (uint64_t end = us_now_ns() + 5 * SECOND; us_now_ns() < end;)
+		if (r.b->ops->next(r.b, end, &c) == 1) {
+			assert_int_equal(c.vcpu, 0);
+			r.b->ops->release(r.b, &c);
+		}
+	assert_int_equal(r.b->n_vcpu, 1);
+	us_backend_close(r.b);
+	r.b = NULL;
+	assert_int_equal(us_guest_inspect(r.vmm.pid, &r.guest, &e), 0);
+	assert_int_equal(r.guest.n_vcpu, 2);
+	const struct us_target t = { .guest = &r.guest };
+	assert_true(us_backend_open(&t, "bpf", &r.b, NULL, 0, &e) < 0);
+	assert_non_null(strstr(e.msg, "more than one machine"));
+	end(&r);
+}
+
 /* A VMM may have more vCPUs than it has had work for: any of its threads runs one. */
 static void a_vcpu_may_run_later(void **state)
 {
@@ -591,6 +621,7 @@ int main(void)
 		cmocka_unit_test(the_host_is_told_if_asked),
 		cmocka_unit_test(memory_that_moves_is_found_again),
 		cmocka_unit_test(vcpus_come_and_go),
+		cmocka_unit_test(a_vcpu_of_another_machine_is_left_out),
 		cmocka_unit_test(a_vcpu_may_run_later),
 		cmocka_unit_test(a_vcpu_may_go_to_another_thread),
 		cmocka_unit_test(a_vcpu_comes_before_it_is_attached_to),

@@ -303,22 +303,24 @@ static void *run_vcpu(void *arg)
 	return NULL;
 }
 
+/* vcpus: of each machine; negative: with numbers that no other machine uses. */
 static void be_own_vmm(int machines, int vcpus, int report)
 {
+	int step = vcpus < 0 ? -vcpus : 0;
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC), second = -1;
 	for (int m = 0; m < machines; m++) {
 		int vm = ioctl(kvm, KVM_CREATE_VM, 0);
 		if (vm < 0 || ioctl(vm, KVM_CREATE_IRQCHIP, 0) < 0)
 			_exit(1);
-		for (int i = 0; i < vcpus; i++) {
-			int fd = ioctl(vm, KVM_CREATE_VCPU, i);
+		for (int i = 0; i < (step ? step : vcpus); i++) {
+			int fd = ioctl(vm, KVM_CREATE_VCPU, m * step + i);
 			if (fd < 0)
 				_exit(1);
 			if (i == 1)
 				second = fd;
 		}
-		/* One vCPU, two descriptors: no second machine. */
-		if (dup(second) < 0)
+		/* One vCPU, one machine, two descriptors of each: no second machine. */
+		if (dup(second) < 0 || dup(vm) < 0)
 			_exit(1);
 	}
 	int work[2] = { second, report };
@@ -383,6 +385,14 @@ static void finds_any_vmm(void **state)
 	v = start_own_vmm(2, 2);
 	assert_int_equal(us_guest_inspect(v.pid, &g, &e), 0);
 	assert_true(g.several);
+	end_own_vmm(&v);
+
+	/* ... also if all vCPUs have numbers of their own. */
+	v = start_own_vmm(2, -2);
+	assert_int_equal(us_guest_inspect(v.pid, &g, &e), 0);
+	assert_int_equal(g.n_vcpu, 4);
+	assert_true(g.several);
+	assert_int_equal(us_guest_check(&g, &e), -ENOTSUP);
 	end_own_vmm(&v);
 
 	v = start_own_vmm(1, US_MAX_VCPUS + 6);

@@ -129,6 +129,16 @@ struct us_bpf_row *us_bpf_machine_row(const struct us_bpf_machine *m, unsigned v
 	return &us_bpf_rows(m->programs)[m->row[vcpu]];
 }
 
+/* The memory slots that are read, and all names, are those of one machine. */
+static int check_machine(struct us_bpf_machine *m, uint64_t kvm, struct us_err *e)
+{
+	if (m->kvm && m->kvm != kvm)
+		return us_fail(e, -ENOTUNIQ, "pid %d runs more than one machine",
+			       m->guest.pid);
+	m->kvm = kvm;
+	return 0;
+}
+
 static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		     const struct us_bpf_found_vcpu *found, size_t n, struct us_err *e)
 {
@@ -137,6 +147,8 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		const struct us_bpf_found_vcpu *f = &found[k];
 		if (!us_vcpu_has_fd(v, f->fd))
 			continue;
+		if (check_machine(m, f->machine, e))
+			return -ENOTUNIQ;
 		if (f->protected)
 			return us_fail(e, -EOPNOTSUPP,
 				       "the registers of pid %d are encrypted (SEV or "
@@ -270,12 +282,11 @@ static bool take_new(struct us_bpf_machine *m, const struct us_vcpu *v,
 	if (i == US_MAX_VCPUS || (i == m->n_row && add_row(m, NULL)))
 		return false;
 	m->guest.vcpu[i] = *v;
-	if (take_vcpu(m, i, found, n, NULL)) {
+	int r = take_vcpu(m, i, found, n, NULL);
+	if (r == -ESRCH)
 		m->searches_left = SEARCHES; /* its thread will be known soon */
-		return false;
-	}
-	m->guest.n_vcpu++;
-	return true;
+	m->guest.n_vcpu += r == 0;
+	return r == 0;
 }
 
 static uint64_t compare_vcpus(struct us_bpf_machine *m, uint64_t gone, uint64_t moved,
@@ -283,7 +294,8 @@ static uint64_t compare_vcpus(struct us_bpf_machine *m, uint64_t gone, uint64_t 
 {
 	uint64_t fresh = 0;
 	_cleanup_free_ struct us_guest *now = malloc(sizeof(*now));
-	if (!now || us_guest_inspect(m->guest.pid, now, NULL) < 0 || now->several ||
+	/* Of several machines too: take_vcpu() leaves out the vCPUs of others. */
+	if (!now || us_guest_inspect(m->guest.pid, now, NULL) < 0 ||
 	    now->start_time != m->guest.start_time)
 		return 0;
 	for (unsigned k = 0; k < now->n_vcpu; k++) {

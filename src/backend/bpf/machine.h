@@ -18,6 +18,7 @@ struct us_bpf_machine {
 	uint32_t index;	       /* among the guests of the programs */
 	uint32_t row[US_MAX_VCPUS];  /* of each vCPU */
 	uint64_t vcpu[US_MAX_VCPUS]; /* its address in the kernel */
+	uint64_t kvm;		     /* that of the machine which they are all of */
 	bool started[US_MAX_VCPUS];  /* had been started when the machine was opened */
 	unsigned n_row;		     /* number of vCPUs that have a row */
 	unsigned long n_thread; /* threads of the VMM, when its vCPUs were last searched
@@ -36,7 +37,8 @@ struct us_bpf_machine {
 
 /*
  * Not all vCPUs need to run yet: a VMM may let its threads run whichever is free.
- * -EOPNOTSUPP: the guest's registers are encrypted; -ESRCH: no thread has run any vCPU.
+ * -EOPNOTSUPP: the guest's registers are encrypted; -ENOTUNIQ: the vCPUs are of more
+ * than one machine; -ESRCH: no thread has run any vCPU.
  */
 US_MUST_CHECK int us_bpf_machine_open(struct us_bpf_machine *m,
 				      const struct us_guest *g, struct us_err *e);
@@ -47,11 +49,11 @@ void us_bpf_machine_close(struct us_bpf_machine *m);
 struct us_bpf_row *us_bpf_machine_row(const struct us_bpf_machine *m, unsigned vcpu);
 
 /*
- * Search for new vCPUs.  gone: bit n: the thread of vCPU n has ended; away: it sleeps
- * outside KVM_RUN, and another thread may run the vCPU by now.  Returns bits of the
- * vCPUs that are new or run in another thread: they are to be observed from now on.
- * Quick if the VMM has as many threads as before and all vCPUs have run, each still in
- * its own thread; else it takes about a millisecond.
+ * Search for new vCPUs of the same machine.  gone: bit n: the thread of vCPU n has
+ * ended; away: it sleeps outside KVM_RUN, and another thread may run the vCPU by now.
+ * Returns bits of the vCPUs that are new or run in another thread: they are to be
+ * observed from now on. Quick if the VMM has as many threads as before and all vCPUs
+ * have run, each still in its own thread; else it takes about a millisecond.
  */
 uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone,
 				 uint64_t away);

@@ -260,7 +260,9 @@ int find_vcpus(struct bpf_iter__task_file *ctx)
 	f->fd = ctx->fd;
 	f->vcpu_id = BPF_CORE_READ(vcpu, vcpu_id);
 	f->tid = BPF_CORE_READ(vcpu, pid, numbers[0].nr);
-	f->slots_at = (uint64_t)&BPF_CORE_READ(vcpu, kvm)->memslots[0];
+	struct kvm *kvm = BPF_CORE_READ(vcpu, kvm);
+	f->machine = (uint64_t)kvm;
+	f->slots_at = (uint64_t)&kvm->memslots[0];
 	f->protected = is_protected(vcpu);
 	begin_sample(&f->sample, bpf_ktime_get_ns(), 0);
 	__builtin_memset(&f->seen, 0, sizeof(f->seen));

@@ -210,6 +210,7 @@ struct us_bpf_host_sample {
 /* What the iterators write, one after the other. */
 struct us_bpf_found_vcpu {
 	uint64_t vcpu, slots_at; /* as in us_bpf_row */
+	uint64_t machine;	 /* struct kvm, in the kernel */
 	uint32_t fd;		 /* of the VMM */
 	int32_t vcpu_id;	 /* as the VMM numbers them */
 	int32_t tid;	    /* the thread that ran it last, in the first namespace */
