@@ -47,6 +47,10 @@ struct mini_shared {
 	/* Set to 1, at the next exit: the first vCPU is run by another thread from then
 	 * on; then it is 2. */
 	atomic_int hand_over;
+	/* Of a VMM with threads: for how long a vCPU that halts sleeps in the VMM.
+	 * Change set to 1: its thread ends; then it is 2, and gap_ms later another
+	 * thread runs it. */
+	atomic_int halt_ms, change, gap_ms;
 };
 enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
 #define MINI_MOVED 0xee
@@ -59,7 +63,9 @@ struct mini_layout {
 	bool stranger;	 /* ... or it is one of another machine, with its own memory */
 	bool unstarted;	 /* a thread runs a second, which nobody starts */
 	bool copies;	 /* it runs the first vCPU by a copy of its descriptor */
-	bool polls;	 /* it waits in poll() at each exit, for a time */
+	int halt_ms;
+	bool threads; /* a thread other than the first runs it, halts are for it */
+	bool polls;   /* it waits in poll() at each exit, for a time */
 	bool turns; /* ... but three threads run both in turns, and sleep in between */
 };
 
@@ -179,7 +185,8 @@ static int mini_vcpu(const struct mini_layout *l, const uint8_t *code, size_t le
 {
 	int kvm = open("/dev/kvm", O_RDWR);
 	int vm = *ret_vm = ioctl(kvm, KVM_CREATE_VM, 0);
-	ioctl(vm, KVM_CREATE_IRQCHIP); /* so that a halt is waited for in the kernel */
+	if (!l->threads) /* a halt is waited for in the kernel */
+		ioctl(vm, KVM_CREATE_IRQCHIP);
 	for (unsigned i = 0; i < (l->n_slot ? l->n_slot : 1); i++) {
 		uint8_t *at = mini_slot(vm, l, i, 0);
 		if (!at)
@@ -205,6 +212,31 @@ static void mini_hand_over(struct mini_shared *shared)
 	shared->hand_over = 2;
 	if (!pthread_create(&thread, NULL, mini_run_first, shared))
 		pthread_join(thread, NULL);
+}
+
+static void *mini_run_until_change(void *arg)
+{
+	struct mini_shared *shared = arg;
+	const struct kvm_run *run = mmap(NULL, 4096, PROT_READ, MAP_SHARED,
+					 shared->vcpu_fd, 0);
+	while (shared->change != 1) {
+		ioctl(shared->vcpu_fd, KVM_RUN, 0);
+		if (run->exit_reason == KVM_EXIT_HLT)
+			usleep((unsigned)shared->halt_ms * 1000);
+	}
+	return NULL;
+}
+
+static _Noreturn void mini_run_in_threads(struct mini_shared *shared)
+{
+	pthread_t thread;
+	for (;;) {
+		if (pthread_create(&thread, NULL, mini_run_until_change, shared))
+			_exit(1);
+		pthread_join(thread, NULL);
+		shared->change = 2;
+		usleep((unsigned)shared->gap_ms * 1000);
+	}
 }
 
 static int mini_turn_fd[2];
@@ -262,6 +294,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 		vcpu = dup(vcpu);
 	if (l->turns)
 		mini_run_in_turns(shared, vcpu, mini_second_fd);
+	if (l->threads)
+		mini_run_in_threads(shared);
 	if (l->filter)
 		mini_filter();
 	while (vcpu >= 0 && !shared->quit) {
@@ -291,6 +325,7 @@ static inline void mini_start_as(struct mini_vmm *v, struct mini_layout l,
 	v->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			 -1, 0);
 	assert_true(v->shared != MAP_FAILED);
+	v->shared->halt_ms = l.halt_ms;
 	v->pid = fork();
 	assert_true(v->pid >= 0);
 	if (!v->pid)

@@ -24,9 +24,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define SETTLE_NS    US_NS_PER_MS  /* how often to check for a late stop */
-#define MATCH_NS     US_NS_PER_SEC /* how often to search for a vCPU's thread, ... */
-#define MATCH_RUN_NS (50 * US_NS_PER_MS) /* ... and if the vCPU has run since */
+#define SETTLE_NS US_NS_PER_MS	/* how often to check for a late stop */
+#define MATCH_NS  US_NS_PER_SEC /* how often to search for a vCPU's thread, ... */
+/* ... and if the vCPU has run since, or if no thread of any vCPU is known */
+#define MATCH_RUN_NS (50 * US_NS_PER_MS)
 #define GONE_MS	     1000
 #define RESET_PC     0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
 #define MAX_MOVED    4	/* changes of thread within MOVED_NS: then give up, ... */
@@ -122,11 +123,17 @@ static void kvm_close(struct us_backend *b)
 	free(k);
 }
 
-static void caution(const struct us_guest *g, char *ret, size_t size)
+static unsigned count_threadless(const struct us_guest *g)
 {
 	unsigned n = 0;
 	for (unsigned i = 0; i < g->n_vcpu; i++)
 		n += !g->vcpu[i].tid;
+	return n;
+}
+
+static void caution(const struct us_guest *g, char *ret, size_t size)
+{
+	unsigned n = count_threadless(g);
 	if (g->n_vcpu_beyond)
 		snprintf(ret, size,
 			 "%u more vCPUs are not sampled: uniscope supports %d at most",
@@ -134,8 +141,8 @@ static void caution(const struct us_guest *g, char *ret, size_t size)
 	else if (n)
 		snprintf(ret, size,
 			 "the threads of %u of the %u vCPUs are not known yet: until "
-			 "they are, these vCPUs count as off; --backend bpf, as root, "
-			 "sees their threads at once",
+			 "they are, these vCPUs count as idle if they halted, else as "
+			 "off; --backend bpf, as root, sees their threads at once",
 			 n, g->n_vcpu);
 }
 
@@ -337,10 +344,11 @@ static int count_move(struct kvm *k)
 /*
  * A thread runs this vCPU, but the search has not caught that thread at it.  By itself
  * that says little: the thread may have been between two runs, or not have stopped yet.
+ * If the vCPU idles in the VMM, it says nothing.
  */
 static int count_miss(struct kvm *k, struct us_kvm_vcpu *v)
 {
-	if (k->match.n_asked)
+	if (k->match.n_asked || v->idles)
 		return -EAGAIN;
 	return ++v->n_missed < MAX_MISSED ? -EAGAIN : refuse_turns(k);
 }
@@ -363,7 +371,8 @@ static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 {
 	struct us_vcpu *which = &k->guest.vcpu[slot];
 	uint64_t since = us_now_ns() - k->matched_ns;
-	bool look = since > (has_run ? MATCH_RUN_NS : MATCH_NS);
+	bool soon = has_run || count_threadless(&k->guest) == k->guest.n_vcpu;
+	bool look = since > (soon ? MATCH_RUN_NS : MATCH_NS);
 	if (look) {
 		us_kvm_match_again(&k->match, &k->guest);
 		k->matched_ns = us_now_ns();
@@ -377,18 +386,21 @@ static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 	return look;
 }
 
-/* 0: a thread is known now; 1: the vCPU is off; else as sample(). */
+/* 0: a thread is known now; 1: the vCPU is off, or idle; else as sample(). */
 static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 {
-	bool has_run = us_kvm_vcpu_has_run(&k->vcpu[slot]);
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	bool has_run = us_kvm_vcpu_has_run(v), halted = us_kvm_vcpu_has_halted(v);
 	bool looked = look_for_thread(k, slot, has_run);
-	if (k->vcpu[slot].tid)
+	if (v->tid)
 		return 0;
 	if (looked && process_gone(k, 0))
 		return vmm_gone(k); /* no thread of this vCPU shows it */
 	if (has_run)
-		return looked ? count_miss(k, &k->vcpu[slot]) : -EAGAIN;
-	c->state = US_VCPU_OFF;
+		return looked ? count_miss(k, v) : -EAGAIN;
+	if (v->idles && !halted)
+		return -EAGAIN; /* it runs */
+	c->state = halted ? US_VCPU_HALTED : US_VCPU_OFF;
 	c->form = US_CAPTURE_NONE;
 	c->t_ns = us_now_ns();
 	return 1;

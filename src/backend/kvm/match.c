@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #define ROUNDS	     20
+#define ROUNDS_NONE  200 /* ... if none was found: it may idle in the VMM */
 #define ROUND_US     5000
 #define STOP_WAIT_NS (200 * US_NS_PER_MS)
 #define LATE_WAIT_NS (2 * US_NS_PER_SEC)  /* ... more, after all were asked */
@@ -169,10 +170,16 @@ void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g)
 	(void)r; /* if the VMM has ended, its other threads show that */
 }
 
+static bool is_worth(const struct us_guest *g, int rounds)
+{
+	unsigned n = count_unmatched(g);
+	return n && rounds < (n < g->n_vcpu ? ROUNDS : ROUNDS_NONE);
+}
+
 int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_err *e)
 {
 	/* A vCPU thread may be outside KVM_RUN at this moment: look again. */
-	for (int round = 0; count_unmatched(g) && round < ROUNDS; round++) {
+	for (int round = 0; is_worth(g, round); round++) {
 		if (round)
 			usleep(ROUND_US);
 		us_kvm_match_settle(m, g);
@@ -181,15 +188,7 @@ int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_e
 			return r;
 	}
 	settle_within(m, g, LATE_WAIT_NS);
-	if (count_unmatched(g) < g->n_vcpu)
-		return 0;
-	us_fail(e, -ESRCH,
-		"no thread runs any of the %u vCPUs of pid %d (the guest may be "
-		"paused)",
-		g->n_vcpu, g->pid);
-	us_hint(e, "if it is not paused, its threads may take turns with the vCPUs: "
-		   "use --backend bpf, as root");
-	return -ESRCH;
+	return 0;
 }
 
 void us_kvm_match_close(struct us_kvm_match *m, struct us_guest *g)

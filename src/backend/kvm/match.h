@@ -20,9 +20,10 @@ struct us_kvm_match {
 };
 
 /*
- * Fill tid of the vCPUs of g where it is 0.  If a VMM lets its threads run whichever
- * vCPU is free, some may not run yet: their tid stays 0.  *m must be zeroed before the
- * first call; us_kvm_match_close() is due on failure, too.  -ESRCH: none runs.
+ * Fill tid of the vCPUs of g where it is 0, within a tenth of a second, or a second if
+ * no vCPU has one.  It stays 0 for those that no thread runs meanwhile: the guest is
+ * paused, idles in its VMM, or the VMM lets its threads run whichever vCPU is free.  *m
+ * must be zeroed before the first call; us_kvm_match_close() is due on failure, too.
  */
 US_MUST_CHECK int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g,
 				       struct us_err *e);

@@ -178,6 +178,14 @@ bool us_kvm_vcpu_has_run(struct us_kvm_vcpu *v)
 	return __atomic_exchange_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
 }
 
+bool us_kvm_vcpu_has_halted(struct us_kvm_vcpu *v)
+{
+	bool has = __atomic_load_n(&v->run->exit_reason, __ATOMIC_RELAXED) ==
+		   KVM_EXIT_HLT;
+	v->idles |= has;
+	return has;
+}
+
 bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v)
 {
 	uint64_t run_ns, wait_ns, before_ns = v->asleep_ns;

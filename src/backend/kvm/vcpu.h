@@ -43,6 +43,7 @@ struct us_kvm_vcpu {
 			     */
 	uint64_t asleep_ns; /* CPU time of the thread, if asleep at the last sample; or
 			       0 */
+	bool idles;	    /* it was seen to have halted so that the VMM waits */
 	bool asked_start;   /* it was stopped in its sleep, to know whether it was ever
 			       started */
 	bool unstarted;	    /* it was not */
@@ -72,6 +73,13 @@ US_MUST_CHECK int us_kvm_vcpu_set_thread(struct us_kvm_vcpu *v, pid_t pid,
 /* Hot path: has it left KVM_RUN since it was stopped or since the last call, in
  * whichever thread? */
 bool us_kvm_vcpu_has_run(struct us_kvm_vcpu *v);
+
+/*
+ * Hot path: is it idle, as far as its page tells?  Where the VMM has the interrupt
+ * controller, each HLT is an exit; the page says so until the vCPU runs again, with
+ * older kernels until its next exit.
+ */
+bool us_kvm_vcpu_has_halted(struct us_kvm_vcpu *v);
 
 /*
  * Hot path, once for each sample that finds the thread asleep: has another thread run

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kvm backend and the threads of a VMM: which one runs a vCPU may not be known. */
+#include "unit.h"
+
+#include "backend/backend.h"
+#include "base/clock.h"
+#include "mini-vmm.h"
+#include "qemu.h"
+
+#define SECOND US_NS_PER_SEC
+
+/* sti; again: hlt; jmp again */
+static const uint8_t halts[] = { 0xfb, 0xf4, 0xeb, 0xfd };
+
+struct run {
+	struct mini_vmm vmm;
+	struct us_guest guest;
+	struct us_backend *b;
+};
+
+static void begin(struct run *r, struct mini_layout l, const uint8_t *code, size_t len)
+{
+	static const struct us_schedule s = { .hz = 500, .seed = 1 };
+	const struct us_target t = { .guest = &r->guest };
+	struct us_err e;
+	if (!have_kvm())
+		skip();
+	l.threads = true;
+	mini_start_as(&r->vmm, l, code, len);
+	if (us_guest_inspect(r->vmm.pid, &r->guest, &e) ||
+	    us_backend_open(&t, "kvm", &r->b, NULL, 0, &e) ||
+	    r->b->ops->start(r->b, &s, &e))
+		fail_msg("%s", e.msg);
+}
+
+static void end(struct run *r)
+{
+	us_backend_close(r->b);
+	mini_stop(&r->vmm);
+}
+
+/* Samples of each state, in so much time. */
+static void count(struct run *r, uint64_t ns, unsigned n[US_N_VCPU_STATE])
+{
+	struct us_capture c;
+	memset(n, 0, US_N_VCPU_STATE * sizeof(*n));
+	for (uint64_t until = us_now_ns() + ns; us_now_ns() < until;) {
+		int got = r->b->ops->next(r->b, until, &c);
+		if (got < 0) {
+			struct us_err e;
+			r->b->ops->explain(r->b, got, &e);
+			fail_msg("%s", e.msg);
+		}
+		if (got != 1)
+			continue;
+		n[c.state]++;
+		r->b->ops->release(r->b, &c);
+	}
+}
+
+/* Nothing of it is in KVM_RUN for long enough to be seen there. */
+static void a_guest_that_idles_in_its_vmm_is_attached_to(void **state)
+{
+	static struct run r;
+	unsigned n[US_N_VCPU_STATE];
+	(void)state;
+	begin(&r, (struct mini_layout){ .halt_ms = 4000 }, halts, sizeof(halts));
+	assert_int_equal(r.guest.vcpu[0].tid, 0);
+	assert_non_null(strstr(r.b->caution, "not known yet"));
+	count(&r, SECOND, n);
+	assert_true(n[US_VCPU_HALTED] > 0);
+	assert_int_equal(n[US_VCPU_OFF] + n[US_VCPU_GUEST], 0);
+	/* Its thread is found once it can be seen. */
+	r.vmm.shared->halt_ms = 0;
+	for (unsigned i = 0; i < 30 && !n[US_VCPU_GUEST] && !n[US_VCPU_EXIT]; i++)
+		count(&r, SECOND, n);
+	assert_true(n[US_VCPU_GUEST] + n[US_VCPU_EXIT] > 0);
+	end(&r);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_guest_that_idles_in_its_vmm_is_attached_to),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
