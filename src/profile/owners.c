@@ -202,6 +202,16 @@ static struct found find(struct us_profile *p, uint32_t node)
 	return f;
 }
 
+/* All threads of a process are in one pid namespace, but only its first one's record
+ * tells the process's number there. */
+static uint32_t inner_of_process(struct us_profile *p, const struct us_profile_owner *w)
+{
+	if (w->pid && w->pid == w->tgid)
+		return w->inner;
+	const uint32_t *inner = us_pair_map_at(&p->tasks.inner, 0, w->tgid);
+	return inner ? *inner : 0;
+}
+
 bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
 			 struct us_profile_owner *ret)
 {
@@ -222,6 +232,7 @@ bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
 		ret->tgid = f.process->pid;
 		ret->process = f.process->name;
 	}
+	ret->process_inner = inner_of_process((struct us_profile *)p, ret);
 	return f.task || f.process;
 }
 
@@ -230,32 +241,31 @@ uint32_t us_profile_stack_of(const struct us_profile *p, uint32_t key)
 	return us_profile_guest_node(p, key / US_N_KIND);
 }
 
-static void put_inner(const struct us_profile_owner *w, char *dst, size_t size)
+static void put_inner(uint32_t inner, char *dst, size_t size)
 {
 	dst[0] = '\0';
-	if (w->inner)
-		snprintf(dst, size, ", inside %u", w->inner);
-}
-
-static void put_thread(const struct us_profile_owner *w, char *dst, size_t size)
-{
-	char inner[32];
-	put_inner(w, inner, sizeof(inner));
-	if (!w->comm)
-		snprintf(dst, size, "[a thread of %s (%u)]", w->process, w->tgid);
-	else if (w->pid == w->tgid)
-		snprintf(dst, size, "%s (%u%s)", w->comm, w->pid, inner);
-	else
-		snprintf(dst, size, "%s (%u%s) of %s (%u)", w->comm, w->pid, inner,
-			 w->process, w->tgid);
+	if (inner)
+		snprintf(dst, size, ", inside %u", inner);
 }
 
 static void put_process(const struct us_profile_owner *w, char *dst, size_t size)
 {
-	char inner[32] = "";
-	if (w->pid == w->tgid) /* else the inner number is the thread's */
-		put_inner(w, inner, sizeof(inner));
+	char inner[32];
+	put_inner(w->process_inner, inner, sizeof(inner));
 	snprintf(dst, size, "%s (%u%s)", w->process, w->tgid, inner);
+}
+
+static void put_thread(const struct us_profile_owner *w, char *dst, size_t size)
+{
+	char inner[32], process[US_OWNER_NAME];
+	put_inner(w->inner, inner, sizeof(inner));
+	put_process(w, process, sizeof(process));
+	if (!w->comm)
+		snprintf(dst, size, "[a thread of %s]", process);
+	else if (w->pid == w->tgid)
+		snprintf(dst, size, "%s (%u%s)", w->comm, w->pid, inner);
+	else
+		snprintf(dst, size, "%s (%u%s) of %s", w->comm, w->pid, inner, process);
 }
 
 /* If no process is known at all, page tables still distinguish programs. */

@@ -411,7 +411,8 @@ bool us_profile_owners_known(const struct us_profile *p);
 /* The owner of a stack (us_profile_stack.node); false: not known. */
 struct us_profile_owner {
 	uint32_t pid, tgid; /* the thread's number, its process's number */
-	uint32_t inner;	    /* the thread's number in its pid namespace; 0: the same */
+	/* The same in their pid namespace; 0: the same, or not known. */
+	uint32_t inner, process_inner;
 	const char *comm, *process; /* comm NULL: only the process is known */
 	const char *cgroup;	    /* NULL: not known; "": the root */
 	bool kernel_thread;

@@ -203,7 +203,8 @@ class Suite:
         report = self.us.report("--sort", key, *more)
         rows = []
         for g in report["groups"]:
-            m = re.match(r"(.*?) \((\d+)(?:, inside \d+)?\)(?: of .* \(\d+\))?$", g["name"])
+            m = re.match(r"(.*?) \((\d+)(?:, inside \d+)?\)(?: of .* \(\d+(?:, inside \d+)?\))?$",
+                         g["name"])
             rows.append((m[1] if m else g["name"], int(m[2]) if m else None, g["samples"],
                          g["interval"]))
         return rows, report

@@ -144,6 +144,25 @@ static void threads_have_names(void **state)
 	expect(&g, US_BY_CONTAINER, "/docker: 90, [kernel]: 50, [not known]: 15");
 }
 
+/* The number in a pid namespace is told with a process's first thread, and is that of
+ * all its samples, also of those that are known by their page tables alone. */
+static void processes_of_a_namespace_are_one(void **state)
+{
+	(void)state;
+	struct given g = threads;
+	g.process[0] =
+		(struct us_process){ .root = ROOT, .pid = 107, .name = "server" };
+	g.n_process = 1;
+	g.task[0].inner = 1;
+	expect(&g, US_BY_PROCESS,
+	       "server (107, inside 1): 100, ksoftirqd/0 (12): 30, [kernel]: 20, "
+	       "[not known]: 5");
+	expect(&g, US_BY_THREAD,
+	       "server (107, inside 1): 50, worker (108, inside 9) of server (107, "
+	       "inside 1): 40, ksoftirqd/0 (12): 30, [kernel]: 20, [a thread of server "
+	       "(107, inside 1)]: 10, [not known]: 5");
+}
+
 /* Of 5 s: on one stack and the same page tables all the time. */
 static const struct given stacks = {
 	.process = { { .root = ROOT, .pid = 107, .name = "sh" } },
@@ -249,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_have_names),
+		cmocka_unit_test(processes_of_a_namespace_are_one),
 		cmocka_unit_test(stacks_change_hands),
 		cmocka_unit_test(filters_hold),
 		cmocka_unit_test(roots_are_owners),
