@@ -25,7 +25,7 @@ void us_progress_show(struct us_progress *p, const struct us_record_stats *s)
 		fprintf(stderr, " of %.1f s", (double)p->duration_ns / 1e9);
 	if (p->n_guest)
 		fprintf(stderr, ", %u guest%s", p->n_guest, p->n_guest == 1 ? "" : "s");
-	fprintf(stderr, ", %" PRIu64 " samples, %" PRIu64 " idle, %" PRIu64 " lost",
+	fprintf(stderr, ", %" PRIu64 " samples, %" PRIu64 " halted, %" PRIu64 " lost",
 		s->running + s->idle + s->off, s->idle, s->lost + s->failed);
 	if (s->vcpu_ns)
 		fprintf(stderr, ", %.2f %% of the guest's time taken",

@@ -100,9 +100,10 @@ US_MUST_CHECK int us_report_rows(const struct us_profile *p,
 bool us_report_by_total(const struct us_report_opts *o);
 
 /*
- * The last line of every recording: "12345 samples, 2000 idle (16.2 %), 0 lost, 3
+ * The last line of every recording: "12345 samples, 2000 halted (16.2 %), 0 lost, 3
  * truncated, 11.0 us/sample p50, 38.0 us p99, guest time taken 0.31 %".  The last three
- * values are left out for a backend that does not stop the guest.  Returns dst.
+ * values are left out for a backend that does not stop the guest.  "Halted" is what the
+ * recorder saw: a profile knows of more idle time, by names (idle_told).  Returns dst.
  */
 char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats *s);
 

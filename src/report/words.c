@@ -19,7 +19,7 @@ static double percent(uint64_t part, uint64_t all)
 char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats *s)
 {
 	uint64_t seen = s->running + s->idle;
-	snprintf(dst, size, "%" PRIu64 " samples, %" PRIu64 " idle (%.1f %%)", seen,
+	snprintf(dst, size, "%" PRIu64 " samples, %" PRIu64 " halted (%.1f %%)", seen,
 		 s->idle, percent(s->idle, seen));
 	us_append(dst, size, ", %" PRIu64 " lost, %" PRIu64 " truncated", s->lost,
 		  s->truncated);
@@ -82,8 +82,9 @@ char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size)
 		return waits_line(&us_profile_waits(p)->stats, dst, size);
 	struct us_record_stats stats = s->stats;
 	if (!s->has_stats) {
-		stats.running = s->running + s->unfocused + s->other_part;
-		stats.idle = s->idle;
+		stats.running = s->running + s->unfocused + s->other_part +
+				s->idle_told;
+		stats.idle = s->idle - s->idle_told; /* as the recorder counts */
 		for (int i = US_END_DEPTH; i < US_N_END; i++)
 			stats.truncated += s->ends[i];
 	}

@@ -193,26 +193,54 @@ static void in_functions(struct recording *r, const char *stack, bool interrupte
 	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, n, NULL), 0);
 }
 
+static void add_idle(struct recording *r)
+{
+	us_writer_name_by(r->w, &(struct us_namer){ name_it, NULL });
+	assert_int_equal(us_writer_fact(r->w, "linux", "Linux 6.1", NULL), 0);
+	in_functions(r, "210", false, 1000); /* cpu_do_idle */
+	in_functions(r, "30", false, 200);
+	in_functions(r, "530", false, 40); /* native_sched_clock of poll_idle */
+	in_functions(r, "5430", false, 8);
+	in_functions(r, "630", true, 1);
+	in_functions(r, "530", true, 2); /* in an interrupt */
+	in_functions(r, "37", false, 4); /* not in the idle task */
+	in_functions(r, "57", false, 16);
+}
+
 /* What waits in the idle task is idle, what interrupts it is not. */
 static void idle_by_the_stack(void **state)
 {
 	struct recording r;
 	(void)state;
 	begin(&r);
-	us_writer_name_by(r.w, &(struct us_namer){ name_it, NULL });
-	assert_int_equal(us_writer_fact(r.w, "linux", "Linux 6.1", NULL), 0);
-	in_functions(&r, "210", false, 1000); /* cpu_do_idle */
-	in_functions(&r, "30", false, 200);
-	in_functions(&r, "530", false, 40); /* native_sched_clock of poll_idle */
-	in_functions(&r, "5430", false, 8);
-	in_functions(&r, "630", true, 1);
-	in_functions(&r, "530", true, 2); /* in an interrupt */
-	in_functions(&r, "37", false, 4); /* not in the idle task */
-	in_functions(&r, "57", false, 16);
+	add_idle(&r);
 	end(&r);
 	struct us_profile *p = profile_of(&r, NULL);
 	assert_int_equal(us_profile_summary(p)->idle_told, 1248);
 	assert_int_equal(us_profile_summary(p)->running, 23);
+	us_profile_free(p);
+	close(r.fd);
+}
+
+/* The header's idle samples, without those found by their stacks, are the last line's,
+ * also if that has to count them itself. */
+static void idle_of_the_last_line(void **state)
+{
+	char line[512];
+	struct recording r;
+	(void)state;
+	begin(&r);
+	add_idle(&r);
+	add(&r, 0, US_VCPU_HALTED, 0, 129);
+	assert_int_equal(us_writer_flush(r.w, NULL), 0);
+	us_writer_close(r.w); /* cut: without statistics */
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_false(us_profile_summary(p)->has_stats);
+	assert_int_equal(us_profile_summary(p)->idle, 1377);
+	assert_int_equal(us_profile_summary(p)->idle_told, 1248);
+	us_report_summary_line(p, line, sizeof(line));
+	assert_string_equal(line,
+			    "1400 samples, 129 halted (9.2 %), 0 lost, 0 truncated");
 	us_profile_free(p);
 	close(r.fd);
 }
@@ -224,6 +252,7 @@ int main(void)
 		cmocka_unit_test(of_a_part_there_is_no_whole),
 		cmocka_unit_test(a_focus_changes_nothing),
 		cmocka_unit_test(idle_by_the_stack),
+		cmocka_unit_test(idle_of_the_last_line),
 	};
 	return cmocka_run_group_tests_name("report-time", tests, NULL, NULL);
 }
