@@ -25,7 +25,7 @@ struct walk {
 	struct us_paging *p;
 	const struct us_space *s;
 	struct us_linux_mappings *ret;
-	us_gva mm, vdso;
+	us_gva mm, vdso, uprobes;
 	uint64_t page; /* bytes */
 	uint64_t end;  /* of the last mapping */
 	unsigned seen, nodes;
@@ -71,6 +71,7 @@ static int add(struct walk *w, const uint8_t *bytes)
 		return -EAGAIN;
 	w->end = m.end;
 	m.vdso = w->vdso && m.start == w->vdso;
+	m.uprobes = w->uprobes && m.start == w->uprobes && !m.file;
 	if (w->seen++ == US_LINUX_MOST_MAPPINGS) {
 		w->ret->full = true;
 		return 1;
@@ -188,15 +189,26 @@ static int walk_tree(struct walk *w)
 
 /* --- all of them --- */
 
+/* A program gets the area when it first meets a uprobe. */
+static bool find_own(struct walk *w)
+{
+	const struct us_linux_mappings_layout *l = w->l;
+	us_gva area = 0;
+	w->vdso = w->uprobes = 0;
+	return (!l->has_vdso || read_word(w, w->mm + l->vdso, &w->vdso)) &&
+	       (!l->has_uprobes || read_word(w, w->mm + l->uprobes, &area)) &&
+	       (!area || read_word(w, area + l->uprobes_at, &w->uprobes));
+}
+
 static int read_once(struct walk *w)
 {
 	const struct us_linux_mappings_layout *l = w->l;
 	uint32_t count;
 	w->ret->n = w->seen = w->nodes = 0;
-	w->end = w->vdso = 0;
+	w->end = 0;
 	w->ret->full = false;
 	us_paging_new_sample(w->p); /* use nothing from before its mark was read */
-	if (l->has_vdso && !read_word(w, w->mm + l->vdso, &w->vdso))
+	if (!find_own(w))
 		return -EAGAIN;
 	int r = l->tree ? walk_tree(w) : walk_list(w);
 	if (r == 0 && !w->ret->full &&

@@ -32,6 +32,9 @@ struct us_linux_mappings_layout {
 	uint32_t first; /* of an mm: the tree's root, or the first mapping */
 	uint32_t count, vdso;
 	bool has_vdso;
+	/* Of an mm: a pointer to its xol_area; of that: where the area is mapped. */
+	uint32_t uprobes, uprobes_at;
+	bool has_uprobes;
 	struct us_maple_layout range, arange;
 	uint32_t start, end, flags, offset, file, next, size; /* in a mapping */
 	uint32_t dentry, mount;				      /* of a file */
@@ -53,6 +56,7 @@ struct us_linux_mapping {
 	us_gva dentry;	 /* the same for all mappings of a file; 0: none */
 	bool code;	 /* executable */
 	bool vdso;
+	bool uprobes; /* the kernel executes copies of probed instructions there */
 };
 
 struct us_linux_mappings {

@@ -78,6 +78,8 @@ bool us_linux_mappings_layout(const struct us_btf *b,
 {
 	memset(l, 0, sizeof(*l));
 	l->has_vdso = at(b, "mm_struct", "context.vdso", &l->vdso);
+	l->has_uprobes = at(b, "mm_struct", "uprobes_state.xol_area", &l->uprobes) &&
+			 at(b, "xol_area", "vaddr", &l->uprobes_at);
 	return at(b, "mm_struct", "map_count", &l->count) && find_all(b, l) &&
 	       find_mapping(b, l) && find_names(b, l);
 }

@@ -170,7 +170,7 @@ struct us_wait_stats {
 /* Where a program's code came from.  Stored: append only. */
 enum us_program_kind {
 	US_PROGRAM_FILE,
-	US_PROGRAM_VDSO, /* the kernel's code in each program */
+	US_PROGRAM_VDSO, /* the kernel's code in programs: the vdso, uprobes' copies */
 	US_PROGRAM_NONE, /* no file: code that was generated at run time */
 	US_N_PROGRAM_KIND,
 };
@@ -181,7 +181,7 @@ struct us_program_file {
 	uint8_t kind;	 /* enum us_program_kind */
 	uint8_t build_id[US_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: it has none, or it was not seen */
-	const char *path;     /* in the guest; "[vdso]", "[jit]" */
+	const char *path;     /* in the guest; "[vdso]", "[uprobes]", "[jit]" */
 };
 
 /* Code of such a file in a program's memory. */

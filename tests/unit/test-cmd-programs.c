@@ -348,6 +348,21 @@ static void code_of_no_file(void **state)
 	expect("[jit] 7 1-0");
 }
 
+/* It is the kernel's: nothing in it has to be waited for, or searched for. */
+static void copies_of_instructions_with_uprobes(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 0);
+	put64(MM(0) + l.mappings.uprobes, MM(0) + 128);
+	put64(MM(0) + 128 + l.mappings.uprobes_at, USER);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + 128);
+	look(S, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + 128);
+	assert_false(programs.spaces.v[0].again);
+	expect("[uprobes] 7 1-0");
+}
+
 /* The page with the header comes into memory later: then where it lies is known. */
 static void a_header_that_comes_late(void **state)
 {
@@ -1013,6 +1028,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(torn_mappings_change_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(code_of_no_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(copies_of_instructions_with_uprobes,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_header_that_comes_late, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(files_of_one_path, set_up, tear_down),

@@ -167,7 +167,7 @@ static void read_all(struct us_linux_mappings *m)
 			 0);
 }
 
-/* "START+OFFSET code vdso", one after the other. */
+/* "START+OFFSET code vdso uprobes", one after the other. */
 static void expect(const char *want)
 {
 	struct us_linux_mappings m;
@@ -175,10 +175,11 @@ static void expect(const char *want)
 	read_all(&m);
 	for (size_t k = 0; k < m.n; k++) {
 		size_t n = strlen(got);
-		snprintf(got + n, sizeof(got) - n, "%s%llx+%llx%s%s%s", k ? ", " : "",
+		snprintf(got + n, sizeof(got) - n, "%s%llx+%llx%s%s%s%s", k ? ", " : "",
 			 (unsigned long long)m.v[k].start,
 			 (unsigned long long)m.v[k].offset, m.v[k].file ? " file" : "",
-			 m.v[k].code ? " code" : "", m.v[k].vdso ? " vdso" : "");
+			 m.v[k].code ? " code" : "", m.v[k].vdso ? " vdso" : "",
+			 m.v[k].uprobes ? " uprobes" : "");
 	}
 	assert_false(m.torn || m.full);
 	assert_string_equal(got, want);
@@ -352,6 +353,28 @@ static void test_hostile_names(void **state)
 	path_is(FILE(1), NULL);
 }
 
+/* Code of no file, where the mm's area for uprobes says that it is. */
+static void test_uprobes(void **state)
+{
+	(void)state;
+	const us_gva area = TEST_MM + 128;
+	put64(TEST_MM + layout.uprobes, area);
+	expect(ALL); /* it is not mapped yet */
+	put64(area + layout.uprobes_at, 0x600000);
+	us_paging_new_sample(&paging);
+	expect("400000+0 file, 401000+1000 file code, 600000+0 code uprobes, "
+	       "7f0000000000+0 file code, 7fff00000000+0 code vdso");
+	put64(area + layout.uprobes_at, 0x7f0000000000); /* a file's */
+	us_paging_new_sample(&paging);
+	expect(ALL);
+	struct us_linux_mappings m;
+	put64(TEST_MM + layout.uprobes, 8);
+	us_paging_new_sample(&paging);
+	read_all(&m);
+	assert_true(m.torn && !m.n);
+	us_linux_mappings_fini(&m);
+}
+
 static void test_mark(void **state)
 {
 	(void)state;
@@ -374,6 +397,7 @@ int main(void)
 		cmocka_unit_test_setup(test_hostile, set_up),
 		cmocka_unit_test_setup(test_names, set_up),
 		cmocka_unit_test_setup(test_hostile_names, set_up),
+		cmocka_unit_test_setup(test_uprobes, set_up),
 		cmocka_unit_test_setup(test_mark, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

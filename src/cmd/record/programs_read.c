@@ -174,6 +174,8 @@ static uint32_t file_of(struct scan *s, struct us_known_space *of,
 			struct dentry *own, const struct dentry **ret)
 {
 	*ret = NULL;
+	if (m->uprobes)
+		return file_number(s->p, "[uprobes]", US_PROGRAM_VDSO, NULL);
 	if (!m->file && !m->vdso)
 		return file_number(s->p, "[jit]", US_PROGRAM_NONE, NULL);
 	struct dentry *d = m->vdso ? own : dentry_slot(s, m->dentry);
@@ -303,6 +305,10 @@ static void take_one(struct scan *s, struct us_known_space *of,
 				 .end = m->end,
 				 .offset = m->vdso ? 0 : m->offset };
 	to.has_bias = d && us_program_elf_slide(&d->elf, m->start, to.offset, &to.bias);
+	if (m->uprobes) { /* there is no header to wait for */
+		to.has_bias = true;
+		to.bias = m->start;
+	}
 	if (to.file)
 		put_mapping(s, of, &to, header, m->file);
 }
