@@ -17,29 +17,25 @@
 #define NOT_ENTERED (UINT32_MAX - 1)
 
 /* Work is charged from begin to end; nothing begins once the budget is spent. */
-struct charge {
-	uint64_t cpu, wall;
-};
-
 static bool spent(const struct us_dwarf *d)
 {
 	return d->spent_ns >= US_DWARF_BUDGET;
 }
 
-static bool begin(const struct us_dwarf *d, struct charge *ret)
+static bool begin(const struct us_dwarf *d, struct us_dwarf_charge *ret)
 {
-	*ret = (struct charge){ us_thread_cpu_ns(), us_now_ns() };
+	*ret = (struct us_dwarf_charge){ us_thread_cpu_ns(), us_now_ns() };
 	return !spent(d);
 }
 
-static void end(struct us_dwarf *d, const struct charge *since)
+static void end(struct us_dwarf *d, const struct us_dwarf_charge *since)
 {
 	d->spent_ns += us_thread_cpu_ns() - since->cpu;
 }
 
 /* Reading the CPU time is a system call, so do that only if the wall clock exceeds the
  * budget. */
-static bool overdue(const struct us_dwarf *d, const struct charge *since)
+bool us_dwarf_overdue(const struct us_dwarf *d, const struct us_dwarf_charge *since)
 {
 	uint64_t left = US_DWARF_BUDGET - d->spent_ns;
 	return us_now_ns() - since->wall > left &&
@@ -59,14 +55,14 @@ bool us_dwarf_is_split(const struct us_dwarf *d)
 /* Code that the linker dropped stays in DWARF at address 0 or so: only ranges in the
  * image's code count. */
 static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
-		       struct us_dwarf_spans *to, const struct charge *since,
+		       struct us_dwarf_spans *to, const struct us_dwarf_charge *since,
 		       uint64_t *ret_first)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 	bool some = false;
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		if (overdue(d, since))
+		if (us_dwarf_overdue(d, since))
 			return some;
 		if (low >= high || !us_elf_file_code(d->file, low))
 			continue;
@@ -105,41 +101,9 @@ static const char *string_of(Dwarf_Attribute *a)
 	return a ? dwarf_formstring(a) : NULL;
 }
 
-static bool is_called(Dwarf_Die *die, unsigned attr, const char *symbol)
-{
-	Dwarf_Attribute a;
-	const char *name = string_of(dwarf_attr_integrate(die, attr, &a));
-	size_t len = name ? strlen(name) : 0; /* a clone's has more, after a dot */
-	return len && !strncmp(symbol, name, len) && strchr(".", symbol[len]);
-}
-
-static void read_first_symbol(struct us_dwarf *d)
-{
-	struct us_elf_symbols s = { 0 };
-	d->first_read = true;
-	if (us_elf_symbols_read(d->file, &s, NULL) == 0 && s.n && !s.v[0].addr)
-		d->first = s.v[0];
-	us_elf_symbols_fini(&s);
-}
-
-/* What --gc-sections dropped stays in DWARF at address 0, where an image may have other
- * code.  That has another name and, unless it is the same code, another size. */
-static bool is_dropped(struct us_dwarf *d, Dwarf_Die *die)
-{
-	Dwarf_Addr low, high;
-	if (dwarf_tag(die) != DW_TAG_subprogram || dwarf_lowpc(die, &low) != 0 || low ||
-	    dwarf_highpc(die, &high) != 0 || !us_elf_file_code(d->file, 0))
-		return false;
-	if (!d->first_read)
-		read_first_symbol(d);
-	return d->first.name && d->first.size != high &&
-	       !is_called(die, DW_AT_linkage_name, d->first.name) &&
-	       !is_called(die, DW_AT_name, d->first.name);
-}
-
 /* The scope of a DIE's children; NOT_ENTERED: they do not matter. */
 static uint32_t enter(struct us_dwarf *d, struct us_dwarf_unit *u, struct level *l,
-		      struct us_dwarf_spans *spans, const struct charge *since)
+		      struct us_dwarf_spans *spans, const struct us_dwarf_charge *since)
 {
 	int tag = dwarf_tag(&l->die);
 	switch (tag) {
@@ -161,7 +125,7 @@ static uint32_t enter(struct us_dwarf *d, struct us_dwarf_unit *u, struct level 
 	}
 	uint64_t first = 0;
 	uint32_t index = (uint32_t)u->scopes.n;
-	if (index >= NOT_ENTERED || is_dropped(d, &l->die))
+	if (index >= NOT_ENTERED || us_dwarf_is_dropped(d, &l->die))
 		return NOT_ENTERED;
 	if (!add_ranges(d, &l->die, index, spans, since, &first))
 		return enter_abstract(l);
@@ -178,14 +142,14 @@ static uint32_t enter(struct us_dwarf *d, struct us_dwarf_unit *u, struct level 
 /* Depth first.  A sibling reference that leads back into a subtree would multiply the
  * walk, so it is limited: no unit has more entries than bytes. */
 static void walk(struct us_dwarf *d, struct us_dwarf_unit *u,
-		 struct us_dwarf_spans *spans, const struct charge *since)
+		 struct us_dwarf_spans *spans, const struct us_dwarf_charge *since)
 {
 	struct level stack[MAX_NESTING];
 	size_t depth = 0;
 	stack[0] = (struct level){ .scope = US_DWARF_NO_SCOPE };
 	if (dwarf_child(&u->die, &stack[0].die) != 0)
 		return;
-	for (uint64_t left = u->size; left && !overdue(d, since); left--) {
+	for (uint64_t left = u->size; left && !us_dwarf_overdue(d, since); left--) {
 		uint32_t inner = enter(d, u, &stack[depth], spans, since);
 		if (inner != NOT_ENTERED && depth + 1 < MAX_NESTING &&
 		    dwarf_child(&stack[depth].die, &stack[depth + 1].die) == 0) {
@@ -193,7 +157,7 @@ static void walk(struct us_dwarf *d, struct us_dwarf_unit *u,
 			continue;
 		}
 		while (dwarf_siblingof(&stack[depth].die, &stack[depth].die) != 0)
-			if (depth-- == 0 || overdue(d, since))
+			if (depth-- == 0 || us_dwarf_overdue(d, since))
 				return;
 	}
 }
@@ -201,7 +165,7 @@ static void walk(struct us_dwarf *d, struct us_dwarf_unit *u,
 static void index_scopes(struct us_dwarf *d, struct us_dwarf_unit *u,
 			 struct us_dwarf_spans *spans)
 {
-	struct charge since;
+	struct us_dwarf_charge since;
 	if (u->indexed || !begin(d, &since))
 		return;
 	u->indexed = true;
@@ -240,7 +204,8 @@ static uint32_t number_of(Dwarf_Attribute *a)
 
 /* Lines of a unit. */
 
-static bool has_program(struct us_dwarf *d, const struct us_dwarf_unit *u)
+static bool has_program(struct us_dwarf *d, const struct us_dwarf_unit *u,
+			uint64_t *ret)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word at;
@@ -249,6 +214,7 @@ static bool has_program(struct us_dwarf *d, const struct us_dwarf_unit *u)
 	if (!dwarf_attr(&die, DW_AT_stmt_list, &a) || dwarf_formudata(&a, &at) != 0 ||
 	    at > d->line_size || d->line_size - at < sizeof(len))
 		return false;
+	*ret = at;
 	memcpy(&len, d->line_data + at, sizeof(len));
 	/* A program may make 100 bytes of rows from each of its bytes.  UINT32_MAX: a
 	 * 64-bit length follows; the program has at most the rest of the section. */
@@ -271,31 +237,39 @@ static Dwarf *line_reader(struct us_dwarf *d)
 	return d->line_dw ? d->line_dw : d->dw;
 }
 
-static void read_lines(struct us_dwarf *d, struct us_dwarf_unit *u)
+static void read_lines(struct us_dwarf *d, struct us_dwarf_unit *u, uint64_t program,
+		       const struct us_dwarf_charge *since)
 {
+	struct us_line_rows kept;
+	bool mixed = us_dwarf_kept_rows(d, &u->die, program, since, &kept);
 	Dwarf_Lines *lines = NULL;
 	Dwarf_Files *files = NULL;
 	size_t n = 0, n_file = 0;
 	Dwarf_Die die;
-	if (!dwarf_offdie(line_reader(d), dwarf_dieoffset(&u->die), &die))
+	if (!dwarf_offdie(line_reader(d), dwarf_dieoffset(&u->die), &die)) {
+		free(kept.v);
 		return;
-	if (dwarf_getsrclines(&die, &lines, &n) != 0)
+	}
+	if (mixed || dwarf_getsrclines(&die, &lines, &n) != 0)
 		lines = NULL;
 	if (dwarf_getsrcfiles(&die, &files, &n_file) != 0)
 		files = NULL;
 	d->n_row += n + n_file;
 	d->cut |= us_line_table_build(&u->lines, lines, n, files, n_file, u->comp_dir,
-				      &d->files) < 0;
+				      &d->files) < 0 ||
+		  us_line_table_add_rows(&u->lines, kept.v, kept.n) < 0;
+	free(kept.v);
 }
 
 void us_dwarf_need_lines(struct us_dwarf *d, struct us_dwarf_unit *u)
 {
-	struct charge since;
+	struct us_dwarf_charge since;
+	uint64_t program;
 	if (u->lines_read || !begin(d, &since))
 		return;
 	u->lines_read = true;
-	if (has_program(d, u))
-		read_lines(d, u);
+	if (has_program(d, u, &program))
+		read_lines(d, u, program, &since);
 	end(d, &since);
 }
 
@@ -329,7 +303,7 @@ static void read_scope(const struct us_dwarf *d, const struct us_dwarf_unit *u,
 void us_dwarf_need_scope(struct us_dwarf *d, const struct us_dwarf_unit *u,
 			 struct us_dwarf_scope *s)
 {
-	struct charge since;
+	struct us_dwarf_charge since;
 	if (s->read || spent(d))
 		return;
 	s->read = true;
@@ -360,52 +334,8 @@ static bool is_mangling(int lang)
 	return false;
 }
 
-/* A unit's functions that begin at 0. */
-struct at_zero {
-	bool live, dropped;
-	bool is_it; /* a dropped one ends at the wanted address */
-};
-
-static void find_at_zero(struct us_dwarf *d, Dwarf_Die *parent, Dwarf_Addr end,
-			 unsigned depth, const struct charge *since,
-			 struct at_zero *ret)
-{
-	Dwarf_Die die;
-	Dwarf_Addr low, high;
-	if (!depth || dwarf_child(parent, &die) != 0)
-		return;
-	do {
-		int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_namespace || tag == DW_TAG_module)
-			find_at_zero(d, &die, end, depth - 1, since, ret);
-		if (tag != DW_TAG_subprogram || dwarf_lowpc(&die, &low) != 0 || low)
-			continue;
-		bool dropped = is_dropped(d, &die);
-		ret->live |= !dropped;
-		ret->dropped |= dropped;
-		ret->is_it |= dropped && dwarf_highpc(&die, &high) == 0 && high == end;
-	} while (!overdue(d, since) && dwarf_siblingof(&die, &die) == 0);
-}
-
-/* The code of dropped functions is in the ranges of their unit, too.  A unit without
- * functions, such as assembly, keeps its ranges. */
-static void leave_out_dropped(struct us_dwarf *d, Dwarf_Die *unit, size_t from,
-			      const struct charge *since)
-{
-	size_t n = from;
-	for (size_t i = from; i < d->spans.n; i++) {
-		const struct us_span *s = &d->spans.v[i];
-		struct at_zero at = { 0 };
-		if (s->start == 0)
-			find_at_zero(d, unit, s->end, MAX_NESTING, since, &at);
-		if (!at.is_it && (at.live || !at.dropped))
-			d->spans.v[n++] = *s;
-	}
-	d->spans.n = n;
-}
-
 static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
-		     const struct charge *since)
+		     const struct us_dwarf_charge *since)
 {
 	Dwarf_Attribute a;
 	uint64_t first;
@@ -422,7 +352,7 @@ static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
 	size_t n = d->spans.n;
 	u->has_ranges = add_ranges(d, &u->die, index, &d->spans, since, &first);
 	if (u->has_ranges && first == 0)
-		leave_out_dropped(d, &u->die, n, since);
+		us_dwarf_leave_out_dropped(d, &u->die, n, since);
 }
 
 static void read_units(struct us_dwarf *d)
@@ -431,11 +361,11 @@ static void read_units(struct us_dwarf *d)
 	Dwarf_Half version;
 	Dwarf_Die die;
 	uint8_t type;
-	struct charge since;
+	struct us_dwarf_charge since;
 	if (!begin(d, &since))
 		return;
 	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, NULL) == 0 &&
-	       !overdue(d, &since)) {
+	       !us_dwarf_overdue(d, &since)) {
 		/* DWARF 4 has types in a section of their own, with its own offsets. */
 		if (type == DW_UT_type && version < 5)
 			continue;

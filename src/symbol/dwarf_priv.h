@@ -8,7 +8,7 @@
 
 #include "symbol/dwarf_lines.h"
 #include "symbol/elf_symbols.h"
-#include "symbol/line_table.h"
+#include "symbol/line_program.h"
 #include "symbol/span_map.h"
 
 #define US_DWARF_NO_SCOPE UINT32_MAX
@@ -69,6 +69,25 @@ struct us_dwarf {
 	size_t n_span, max_span; /* of all units and their scopes */
 	uint64_t spent_ns;
 };
+
+/* When some work began. */
+struct us_dwarf_charge {
+	uint64_t cpu, wall;
+};
+
+/* Has the work used up the image's budget? */
+bool us_dwarf_overdue(const struct us_dwarf *d, const struct us_dwarf_charge *since);
+
+/* Is it a function that the linker dropped, which seems to be at 0? */
+bool us_dwarf_is_dropped(struct us_dwarf *d, Dwarf_Die *die);
+/* Remove dropped functions of a unit from d->spans, from this index on. */
+void us_dwarf_leave_out_dropped(struct us_dwarf *d, Dwarf_Die *unit, size_t from,
+				const struct us_dwarf_charge *since);
+/* The rows of a unit's line program, at this offset, without those of dropped
+ * functions; free() their v.  false: it has none of those, or cannot be read here: use
+ * libdw. */
+bool us_dwarf_kept_rows(struct us_dwarf *d, Dwarf_Die *unit, uint64_t program,
+			const struct us_dwarf_charge *since, struct us_line_rows *ret);
 
 /* Read what was not read yet, while the budget lasts; else it stays empty. */
 void us_dwarf_need_scopes(struct us_dwarf *d, struct us_dwarf_unit *u);

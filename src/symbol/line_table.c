@@ -152,6 +152,45 @@ int us_line_table_build(struct us_line_table *t, Dwarf_Lines *lines, size_t n,
 	return rc;
 }
 
+/* As libdw sorts them: an end comes before what begins there. */
+static bool is_before(const struct us_line_row *a, const struct us_line_row *b)
+{
+	return a->addr != b->addr ? a->addr < b->addr : a->end && !b->end;
+}
+
+/* Stable: rows at one address keep the program's order.  Most are sorted already, so
+ * whole runs are merged. */
+static void sort_rows(struct us_line_row *v, struct us_line_row *spare, size_t n)
+{
+	size_t half = n / 2, i = 0, k = half, to = 0;
+	if (n < 2)
+		return;
+	sort_rows(v, spare, half);
+	sort_rows(v + half, spare, n - half);
+	if (!is_before(&v[half], &v[half - 1]))
+		return;
+	while (i < half || k < n)
+		spare[to++] = k == n || (i < half && !is_before(&v[k], &v[i])) ? v[i++]
+									       : v[k++];
+	memcpy(v, spare, n * sizeof(*v));
+}
+
+int us_line_table_add_rows(struct us_line_table *t, struct us_line_row *rows, size_t n)
+{
+	if (!n)
+		return 0;
+	_cleanup_free_ struct us_line_row *spare = calloc(n, sizeof(*spare));
+	struct us_line_row *v = realloc(t->row, n * sizeof(*v));
+	if (v)
+		t->row = v;
+	if (!v || !spare)
+		return -ENOMEM;
+	sort_rows(rows, spare, n);
+	for (size_t i = 0; i < n; i++)
+		add_row(t, &rows[i]);
+	return 0;
+}
+
 void us_line_table_fini(struct us_line_table *t)
 {
 	free(t->row);

@@ -47,6 +47,8 @@ struct us_line_table {
 int us_line_table_build(struct us_line_table *t, Dwarf_Lines *lines, size_t n,
 			Dwarf_Files *files, size_t n_file, const char *comp_dir,
 			struct us_string_set *set);
+/* Add rows to a table that has none; sorts them.  0 or -ENOMEM. */
+int us_line_table_add_rows(struct us_line_table *t, struct us_line_row *rows, size_t n);
 void us_line_table_fini(struct us_line_table *t); /* accepts a zeroed one */
 
 /* The row that covers addr, or NULL. */

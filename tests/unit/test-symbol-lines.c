@@ -302,6 +302,59 @@ static void dropped_functions(void **state)
 	us_symbols_free(s);
 }
 
+/* Their lines, too: those of a sequence in DWARF that lies over the kept one, at 0 or
+ * behind it. */
+static void dropped_lines(void **state)
+{
+	(void)state;
+	static const char source[] = "volatile int sink;\n"
+				     "void dropped(int n) {\n"
+				     "	for (int i = 0; i < n; i++) {\n"
+				     "		sink = 1;\n"
+				     "		sink = 2;\n"
+				     "		sink = 3;\n"
+				     "		sink = 4;\n"
+				     "		sink = 5;\n"
+				     "	}\n"
+				     "}\n"
+				     "__attribute__((noinline)) void second(void) {\n"
+				     "	sink = 6;\n"
+				     "	sink = 7;\n"
+				     "}\n"
+				     "void _start(void) {\n"
+				     "	sink = 8;\n"
+				     "	second();\n"
+				     "	for (;;) sink = 9;\n"
+				     "}\n";
+	static const char *const how[] = { "-gdwarf-4 -Wl,-Ttext=0",
+					   "-gdwarf-5 -Wl,-Ttext=0",
+					   "-gdwarf-5 -Wl,-Ttext=0x10" };
+	struct us_elf_image *image;
+	struct us_symbols *s;
+	struct us_frame f[8];
+	write_file("d.c", source, sizeof(source) - 1);
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		need("cc -O2 -ffunction-sections -static -nostdlib -Wl,--build-id=none "
+		     "-Wl,--gc-sections %s -o d d.c",
+		     how[i]);
+		assert_int_equal(us_elf_image_open(in_work_dir("d"), &image, NULL), 0);
+		assert_int_equal(us_symbols_new(&s, NULL), 0);
+		assert_int_equal(us_symbols_add(s, image, 0, NULL), 0);
+		size_t n;
+		const struct us_elf_symbol *v = us_elf_image_symbols(image, &n);
+		assert_int_equal(n, 2);
+		for (size_t k = 0; k < n; k++)
+			for (uint64_t at = 0; at < v[k].size; at++) {
+				bool second = !strcmp(v[k].name, "second");
+				assert_true(us_symbols_lookup(s, v[k].addr + at, false,
+							      f, 8) > 0);
+				assert_in_range(f[0].line, second ? 11 : 12,
+						second ? 14 : 18);
+			}
+		us_symbols_free(s);
+	}
+}
+
 /* In another file, all of whose code may be dropped. */
 static void dropped_units(void **state)
 {
@@ -499,6 +552,7 @@ int main(void)
 		cmocka_unit_test(gnu_mach),
 		cmocka_unit_test(within_inlined_ones),
 		cmocka_unit_test(dropped_functions),
+		cmocka_unit_test(dropped_lines),
 		cmocka_unit_test(dropped_units),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
