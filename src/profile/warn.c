@@ -270,7 +270,8 @@ static void warn_of_lines(struct us_profile *p)
 			p,
 			"%s was compiled with -gsplit-dwarf, and .dwo and .dwp "
 			"files are not read: lines are right, but inlined calls are "
-			"missing and their time counts for their callers",
+			"missing and their time counts for their callers; build it "
+			"with -gno-split-dwarf (Linux: no CONFIG_DEBUG_INFO_SPLIT)",
 			split);
 }
 
