@@ -11,6 +11,8 @@
 
 /* sti; again: hlt; jmp again */
 static const uint8_t halts[] = { 0xfb, 0xf4, 0xeb, 0xfd };
+/* again: out 0x10, al; mov cx, 0x1000; loop $; jmp again */
+static const uint8_t outs[] = { 0xe6, 0x10, 0xb9, 0x00, 0x10, 0xe2, 0xfe, 0xeb, 0xf7 };
 
 struct run {
 	struct mini_vmm vmm;
@@ -78,10 +80,66 @@ static void a_guest_that_idles_in_its_vmm_is_attached_to(void **state)
 	end(&r);
 }
 
+static void change_thread(struct run *r)
+{
+	r->vmm.shared->change = 1;
+	for (unsigned i = 0; i < 30000 && r->vmm.shared->change == 1; i++)
+		usleep(1000);
+	assert_int_equal(r->vmm.shared->change, 2);
+}
+
+/* The thread of the only vCPU ends, and another one goes on with the vCPU. */
+static void a_thread_may_follow_another(void **state)
+{
+	static struct run r;
+	unsigned n[US_N_VCPU_STATE];
+	(void)state;
+	begin(&r, (struct mini_layout){ 0 }, outs, sizeof(outs));
+	r.vmm.shared->gap_ms = 100;
+	for (unsigned k = 0; k < 3; k++) {
+		change_thread(&r);
+		unsigned seen = 0;
+		for (unsigned i = 0; i < 30 && !seen; i++) {
+			count(&r, SECOND / 4, n);
+			assert_int_equal(n[US_VCPU_OFF] + n[US_VCPU_HALTED], 0);
+			seen = n[US_VCPU_GUEST];
+		}
+		assert_true(seen > 0);
+	}
+	end(&r);
+}
+
+/* It has ended since the threads were looked at. */
+static void a_thread_may_end_before_it_is_attached_to(void **state)
+{
+	static struct run r;
+	unsigned n[US_N_VCPU_STATE];
+	struct us_err e;
+	(void)state;
+	begin(&r, (struct mini_layout){ 0 }, outs, sizeof(outs));
+	us_backend_close(r.b);
+	pid_t ended = fork();
+	if (!ended)
+		_exit(0);
+	waitpid(ended, NULL, 0);
+	r.guest.vcpu[0].tid = ended;
+	const struct us_target t = { .guest = &r.guest };
+	const struct us_schedule s = { .hz = 500, .seed = 1 };
+	if (us_backend_open(&t, "kvm", &r.b, NULL, 0, &e) ||
+	    r.b->ops->start(r.b, &s, &e))
+		fail_msg("%s", e.msg);
+	for (unsigned i = 0; i < 30 && !(i && n[US_VCPU_GUEST]); i++)
+		count(&r, SECOND, n);
+	assert_true(n[US_VCPU_GUEST] > 0);
+	end(&r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_guest_that_idles_in_its_vmm_is_attached_to),
+		cmocka_unit_test(a_thread_may_follow_another),
+		cmocka_unit_test(a_thread_may_end_before_it_is_attached_to),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

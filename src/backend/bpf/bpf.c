@@ -21,6 +21,7 @@
 #define LEAST_SETTLE_NS (5 * US_NS_PER_MS)
 #define PLACE_NS	(10 * US_NS_PER_MS) /* how often changed memory is read again */
 #define EAGER_STEP_NS	US_NS_PER_MS /* how often to look while something is learned */
+#define FIRST_LOOK_NS	(100 * US_NS_PER_MS) /* for new vCPUs and threads */
 #define LEARN_NS	(200 * US_NS_PER_MS) /* for roots, before a start */
 #define LEARN_PERIOD_NS US_NS_PER_MS
 
@@ -97,16 +98,25 @@ static int open_vmx(struct us_bpf_session *b, struct us_err *e)
 	return us_bpf_vmx_open(&b->machine.guest, b->pidfd, row, &b->vmx, e);
 }
 
+static int open_vcpu(struct us_bpf_session *b, unsigned i, struct us_err *e)
+{
+	b->clock[i].not_run = b->machine.not_run >> i & 1;
+	if (b->clock[i].not_run)
+		return 0;
+	int r = us_bpf_session_open_vcpu(b, i, e);
+	if (r != -ENOENT && r != -ESRCH)
+		return r;
+	us_bpf_session_set_gone(b, i, us_now_ns());
+	return 0;
+}
+
 static int open_parts(struct us_bpf_session *b, const struct us_guest *g,
 		      struct us_err *e)
 {
 	b->pidfd = us_kvm_open_process(g, e);
 	int r = b->pidfd < 0 ? b->pidfd : us_bpf_machine_open(&b->machine, g, e);
-	for (unsigned i = 0; !r && i < g->n_vcpu; i++) {
-		b->clock[i].not_run = b->machine.not_run >> i & 1;
-		if (!b->clock[i].not_run)
-			r = us_bpf_session_open_vcpu(b, i, e);
-	}
+	for (unsigned i = 0; !r && i < g->n_vcpu; i++)
+		r = open_vcpu(b, i, e);
 	if (!r && b->host == US_BPF_HOST_VMX)
 		r = open_vmx(b, e);
 	return r;
@@ -191,7 +201,9 @@ static void begin_counting(struct us_bpf_session *b)
 	b->start_ns = b->settled_ns = now;
 	b->random = ~b->schedule.seed;
 	b->settle_ns = us_bpf_session_next_settle(b, now);
-	b->plugged_ns = now;
+	/* The first time soon: the threads may have changed since they were found. */
+	b->plugged_ns = now - US_BPF_PLUG_NS + FIRST_LOOK_NS;
+	b->gone_ns = now;
 	b->lived_ns = 0;
 	us_bpf_need_start(&b->need,
 			  &us_bpf_guests(b->machine.programs)[b->machine.index], now);

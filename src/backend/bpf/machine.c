@@ -11,14 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define MAX_SLOTS    512 /* read at most; the largest are kept */
-#define SEARCHES     3	 /* for new vCPUs, after a sign of one */
-#define SURE	     30	 /* calls after which to search even without a sign */
-#define MP_UNSTARTED 1	 /* include/uapi/linux/kvm.h: KVM_MP_STATE_UNINITIALIZED ... */
-#define MP_SIPI	     4	 /* ... to KVM_MP_STATE_SIPI_RECEIVED, */
-#define MP_HALTED    3	 /* except for this one; */
-#define MP_STOPPED   5	 /* and on arm64 KVM_MP_STATE_STOPPED */
+#define MAX_SLOTS    512   /* read at most; the largest are kept */
+#define SEARCHES     3	   /* for new vCPUs, after a sign of one */
+#define FIRST_TRIES  10	   /* for the thread of any vCPU, ... */
+#define FIRST_US     10000 /* ... and the time between them */
+#define SURE	     30	   /* calls after which to search even without a sign */
+#define MP_UNSTARTED 1 /* include/uapi/linux/kvm.h: KVM_MP_STATE_UNINITIALIZED ... */
+#define MP_SIPI	     4 /* ... to KVM_MP_STATE_SIPI_RECEIVED, */
+#define MP_HALTED    3 /* except for this one; */
+#define MP_STOPPED   5 /* and on arm64 KVM_MP_STATE_STOPPED */
 
 static int find_slots(struct us_bpf_machine *m, struct us_bpf_found_slot *slot,
 		      struct us_err *e)
@@ -103,15 +106,15 @@ int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e)
 	return 0;
 }
 
-/* Set the thread that ran the vCPU last, unless /proc has already shown it.  tid is the
- * number in the initial PID namespace: the thread may have another number here. */
+/* Set the thread that ran the vCPU last: the kernel knows it best.  False: none has,
+ * and /proc has shown none; or it has ended. */
 static bool set_thread(struct us_vcpu *v, pid_t pid, pid_t tid)
 {
 	char path[64];
-	if (v->tid)
-		return true;
+	if (tid <= 0)
+		return v->tid;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
-	if (tid <= 0 || access(path, F_OK))
+	if (access(path, F_OK))
 		return false;
 	v->tid = tid;
 	return true;
@@ -162,8 +165,7 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		if (!set_thread(v, m->guest.pid, f->tid))
 			return us_fail(e, -ESRCH,
 				       "the thread of vCPU %u of pid %d is not known: "
-				       "it has not run yet, or is in another PID "
-				       "namespace",
+				       "it has not run yet, or has ended",
 				       v->index, m->guest.pid);
 		m->vcpu[i] = f->vcpu;
 		m->started[i] = has_started(f->mp_state);
@@ -215,6 +217,16 @@ static int take_first(struct us_bpf_machine *m, unsigned i,
 	return (unsigned)__builtin_popcountll(m->not_run) == m->guest.n_vcpu ? r : 0;
 }
 
+static int take_all(struct us_bpf_machine *m, struct us_err *e)
+{
+	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
+	int n = find_vcpus(m, &found, e), r = n < 0 ? n : 0;
+	m->not_run = 0;
+	for (unsigned i = 0; r == 0 && i < m->guest.n_vcpu; i++)
+		r = take_first(m, i, found, (size_t)n, e);
+	return r;
+}
+
 int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 			struct us_err *e)
 {
@@ -231,14 +243,13 @@ int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 	/* Copy as much as possible, until more is known. */
 	struct us_bpf_guest *shared = &us_bpf_guests(m->programs)[m->index];
 	shared->window = shared->enough = US_BPF_MAX_WINDOW;
-	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
-	int n = find_vcpus(m, &found, e);
-	if (n < 0)
-		return n;
-	for (unsigned i = 0; r == 0 && i < g->n_vcpu; i++) {
+	for (unsigned i = 0; r == 0 && i < g->n_vcpu; i++)
 		r = add_row(m, e);
-		if (!r)
-			r = take_first(m, i, found, (size_t)n, e);
+	r = r ? r : take_all(m, e);
+	/* A thread may have ended, and the one that follows it not run yet. */
+	for (unsigned i = 0; r == -ESRCH && i < FIRST_TRIES; i++) {
+		usleep(FIRST_US);
+		r = take_all(m, e);
 	}
 	return r ? r : us_bpf_machine_place(m, e);
 }
@@ -351,13 +362,14 @@ static uint64_t find_moved(const struct us_bpf_machine *m, uint64_t strange,
 	return moved;
 }
 
-uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone, uint64_t away)
+uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone, uint64_t away,
+				 bool must)
 {
 	unsigned long n_thread = count_threads(m->guest.pid);
 	uint64_t strange = find_strange(m) | away;
 	/* The thread of a new vCPU appears before the vCPU. */
 	if (n_thread != m->n_thread || gone != m->gone || strange || m->not_run ||
-	    !(++m->searches % SURE))
+	    must || !(++m->searches % SURE))
 		m->searches_left = SEARCHES;
 	m->n_thread = n_thread;
 	m->gone = gone;

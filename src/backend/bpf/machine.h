@@ -50,13 +50,14 @@ struct us_bpf_row *us_bpf_machine_row(const struct us_bpf_machine *m, unsigned v
 
 /*
  * Search for new vCPUs of the same machine.  gone: bit n: the thread of vCPU n has
- * ended; away: it sleeps outside KVM_RUN, and another thread may run the vCPU by now.
- * Returns bits of the vCPUs that are new or run in another thread: they are to be
- * observed from now on. Quick if the VMM has as many threads as before and all vCPUs
- * have run, each still in its own thread; else it takes about a millisecond.
+ * ended; away: it sleeps outside KVM_RUN, and another thread may run the vCPU by now;
+ * must: search in any case.  Returns bits of the vCPUs that are new or run in another
+ * thread: they are to be observed from now on. Quick if the VMM has as many threads as
+ * before and all vCPUs have run, each still in its own thread; else it takes about a
+ * millisecond.
  */
-uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone,
-				 uint64_t away);
+uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone, uint64_t away,
+				 bool must);
 
 /* Read the memory slots again: they have changed. */
 US_MUST_CHECK int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e);

@@ -217,12 +217,15 @@ int empty(struct tick_context *ctx)
  * numbers it. */
 int32_t files_of;
 
-/* A thread's number in the PID namespace of uniscope, in which iterators run. */
-static __always_inline int32_t number_of(struct task_struct *task)
+/* A thread's number in the PID namespace of uniscope, in which iterators run; 0: it has
+ * none there. */
+static __always_inline int32_t number_of(struct pid *pid)
 {
 	struct task_struct *reader = bpf_get_current_task_btf();
 	uint32_t level = BPF_CORE_READ(reader, thread_pid, level);
-	struct upid *in_first = &BPF_CORE_READ(task, thread_pid)->numbers[0];
+	if (!pid || BPF_CORE_READ(pid, level) < level)
+		return 0;
+	struct upid *in_first = &pid->numbers[0];
 	struct upid *here = (void *)in_first + level * bpf_core_type_size(struct upid);
 	return BPF_CORE_READ(here, nr);
 }
@@ -234,7 +237,7 @@ static __always_inline struct kvm_vcpu *vcpu_of(struct bpf_iter__task_file *ctx)
 {
 	struct file *file = ctx->file;
 	struct task_struct *task = ctx->task;
-	if (!file || !task || number_of(task) != files_of)
+	if (!file || !task || number_of(BPF_CORE_READ(task, thread_pid)) != files_of)
 		return NULL;
 	char name[9] = "";
 	const unsigned char *at = BPF_CORE_READ(file, f_path.dentry, d_name.name);
@@ -259,7 +262,7 @@ int find_vcpus(struct bpf_iter__task_file *ctx)
 	f->vcpu = (uint64_t)vcpu;
 	f->fd = ctx->fd;
 	f->vcpu_id = BPF_CORE_READ(vcpu, vcpu_id);
-	f->tid = BPF_CORE_READ(vcpu, pid, numbers[0].nr);
+	f->tid = number_of(BPF_CORE_READ(vcpu, pid));
 	struct kvm *kvm = BPF_CORE_READ(vcpu, kvm);
 	f->machine = (uint64_t)kvm;
 	f->slots_at = (uint64_t)&kvm->memslots[0];

@@ -16,6 +16,15 @@ int us_bpf_session_open_vcpu(struct us_bpf_session *b, unsigned vcpu, struct us_
 	return r;
 }
 
+void us_bpf_session_set_gone(struct us_bpf_session *b, unsigned vcpu, uint64_t now_ns)
+{
+	us_bpf_timer_close(&b->timer[vcpu]);
+	us_vcpu_clock_close(&b->clock[vcpu]);
+	b->clock[vcpu].gone = true;
+	b->gone |= 1ULL << vcpu;
+	b->gone_ns = now_ns;
+}
+
 void us_bpf_session_choose(struct us_bpf_session *b, unsigned vcpu)
 {
 	uint64_t mask = b->schedule.vcpu_mask;

@@ -18,6 +18,9 @@
 #include "backend/bpf/vcpu_clock.h"
 #include "backend/bpf/vmx.h"
 #include "backend/bpf/wait.h"
+#include "base/clock.h"
+
+#define US_BPF_PLUG_NS US_NS_PER_SEC /* how often to look for new vCPUs */
 
 /* The last sample, with the data that follows it. */
 union us_bpf_sample_buffer {
@@ -48,6 +51,7 @@ struct us_bpf_session {
 	uint64_t skipped; /* ticks without credit, as counted so far */
 	struct us_bpf_counts zero; /* what they had counted at the start */
 	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
+	uint64_t gone_ns;	   /* when the last of these was noticed */
 	uint64_t lived_ns;	   /* for how long these were observed */
 	struct us_backend_counts counts;
 	uint64_t stamp_ns; /* of the samples from settling: before any deadline */
@@ -72,6 +76,9 @@ struct us_bpf_session {
 /* Begin to observe the vCPU's thread.  After an error, close its timer and its clock.
  */
 int us_bpf_session_open_vcpu(struct us_bpf_session *b, unsigned vcpu, struct us_err *e);
+
+/* Its thread has ended, or ends while it is opened: another one may follow. */
+void us_bpf_session_set_gone(struct us_bpf_session *b, unsigned vcpu, uint64_t now_ns);
 
 /* Whether the schedule asks for this vCPU. */
 void us_bpf_session_choose(struct us_bpf_session *b, unsigned vcpu);

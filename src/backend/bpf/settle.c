@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 
-#define PLUG_NS US_NS_PER_SEC /* how often to look for new vCPUs */
-#define GONE_MS 1000
+#define GONE_NS US_NS_PER_SEC /* a thread that ends may be followed by another */
 
 /* What the programs counted, and what the budget has cost. */
 static void sum_up(struct us_bpf_session *b, uint64_t now)
@@ -24,17 +23,16 @@ static void sum_up(struct us_bpf_session *b, uint64_t now)
 		us_bpf_session_set_timers(b);
 }
 
-static bool process_gone(const struct us_bpf_session *b, int timeout_ms)
+static bool process_gone(const struct us_bpf_session *b)
 {
 	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
-	return poll(&p, 1, timeout_ms) > 0;
+	return poll(&p, 1, 0) > 0;
 }
 
 static int end(struct us_bpf_session *b)
 {
 	pid_t pid = b->machine.guest.pid;
-	/* A process that ends takes its time after its last thread of a vCPU. */
-	return process_gone(b, GONE_MS)
+	return process_gone(b)
 		       ? us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended", pid)
 		       : us_fail(&b->why, -ESRCH,
 				 "the guest's vCPUs have ended; the VMM, pid %d, goes "
@@ -52,13 +50,10 @@ static void observe(struct us_bpf_session *b, unsigned i, uint64_t now)
 	us_bpf_timer_close(&b->timer[i]);
 	us_vcpu_clock_close(&b->clock[i]);
 	b->gone &= ~(1ULL << i);
-	if (us_bpf_session_open_vcpu(b, i, NULL) == 0) {
+	if (us_bpf_session_open_vcpu(b, i, NULL) == 0)
 		us_vcpu_clock_start(&b->clock[i], now);
-	} else { /* it has ended already */
-		us_vcpu_clock_close(&b->clock[i]);
-		b->clock[i].gone = true;
-		b->gone |= 1ULL << i;
-	}
+	else /* it has ended already */
+		us_bpf_session_set_gone(b, i, now);
 	if (!again)
 		us_bpf_session_choose(b, i);
 	if (b->chosen[i])
@@ -70,13 +65,15 @@ static void observe(struct us_bpf_session *b, unsigned i, uint64_t now)
 
 static void look_for_vcpus(struct us_bpf_session *b, uint64_t now)
 {
-	if (now - b->plugged_ns < PLUG_NS)
+	/* Another thread may go on with a vCPU at once. */
+	bool must = b->gone && now - b->gone_ns < GONE_NS;
+	if (now - b->plugged_ns < US_BPF_PLUG_NS && !must)
 		return;
 	b->plugged_ns = now;
 	uint64_t away = 0;
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)
 		away |= (uint64_t)b->clock[i].away << i;
-	uint64_t fresh = us_bpf_machine_find_new(&b->machine, b->gone, away);
+	uint64_t fresh = us_bpf_machine_find_new(&b->machine, b->gone, away, must);
 	if (!fresh)
 		return;
 	for (unsigned i = 0; i < b->machine.guest.n_vcpu; i++)
@@ -93,10 +90,26 @@ static void settle_vcpu(struct us_bpf_session *b, unsigned i, uint64_t now)
 					     us_bpf_session_unit_ns(b));
 	if (c->gone && !(b->gone >> i & 1)) {
 		b->gone |= 1ULL << i;
+		b->gone_ns = now;
 		b->lived_ns += now - c->from_ns;
 	}
 	if (us_bpf_pace_is_old(&b->pace[i]))
 		us_bpf_session_set_timer(b, i);
+}
+
+static unsigned count_gone(const struct us_bpf_session *b)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		n += b->chosen[i] && b->clock[i].gone;
+	return n;
+}
+
+/* A process that ends takes its time after its last thread of a vCPU. */
+static bool has_ended(const struct us_bpf_session *b, uint64_t now)
+{
+	return process_gone(b) ||
+	       (count_gone(b) == b->n_chosen && now - b->gone_ns >= GONE_NS);
 }
 
 void us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
@@ -105,14 +118,10 @@ void us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 	/* What is still in the ring comes behind it. */
 	uint64_t stamp_ns = b->overdue ? b->buffer.sample.t_ns : now;
 	b->stamp_ns = stamp_ns < deadline_ns ? stamp_ns : deadline_ns - 1;
-	unsigned gone = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
-		if (!b->chosen[i])
-			continue;
-		settle_vcpu(b, i, now);
-		gone += b->clock[i].gone;
-	}
-	b->budget.n_vcpu = b->n_chosen - gone;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		if (b->chosen[i])
+			settle_vcpu(b, i, now);
+	b->budget.n_vcpu = b->n_chosen - count_gone(b);
 	b->cost_ns += us_bpf_vmx_refresh(b->vmx, now);
 	sum_up(b, now);
 	us_bpf_need_settle(&b->need, now);
@@ -123,7 +132,7 @@ void us_bpf_settle(struct us_bpf_session *b, uint64_t now, uint64_t deadline_ns)
 	b->settle_ns = us_bpf_session_next_settle(b, now);
 	b->next_slot = b->next_state = 0;
 	/* What is in the ring is delivered before the end is told. */
-	if (!overdue && (gone == b->n_chosen || process_gone(b, 0)))
+	if (!overdue && has_ended(b, now))
 		b->ended = end(b);
 }
 

@@ -95,12 +95,11 @@ static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
 	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
 	c->doing = us_kvm_thread_peek(&c->thread, &asleep);
 	c->away = c->doing == US_KVM_ASLEEP && asleep == US_KVM_IN_VMM;
-	if (c->doing == US_KVM_VANISHED) {
-		c->gone = true;
-		return US_VCPU_OFF;
-	}
+	c->gone = c->doing == US_KVM_VANISHED;
 	if (c->off)
 		return US_VCPU_OFF;
+	if (c->gone) /* another thread may follow: the VMM's turn */
+		return US_VCPU_EXIT;
 	if (c->doing == US_KVM_RUNNING)
 		return US_VCPU_HALTED;
 	switch (asleep) {

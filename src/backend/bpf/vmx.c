@@ -77,6 +77,8 @@ static int open_one(struct us_bpf_vmx *x, int pidfd, const struct us_guest *g,
 	if (!g->vcpu[i].tid) /* no thread has run it yet */
 		return 0;
 	int r = us_kvm_vcpu_open(&x->vcpu[i], pidfd, g->pid, &g->vcpu[i], e);
+	if (r == -ENOENT) /* the thread has ended since */
+		return 0;
 	if (r < 0)
 		return r;
 	x->row[i]->seen = (struct us_bpf_seen){ 0 };

@@ -52,11 +52,13 @@ struct kvm {
 	struct us_paging paging; /* to look at the code of a vCPU */
 	struct us_pacer pacer;
 	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
+	uint64_t ended_ns[US_MAX_VCPUS];       /* when its last thread had ended, if
+						  another one is searched for */
 	unsigned n_open;		       /* of vcpu[] */
 	uint64_t matched_ns; /* when the threads of vCPUs without one were searched */
 	unsigned n_moved;    /* changes of thread since moved_ns */
 	uint64_t moved_ns;
-	unsigned n_gone;    /* vCPUs whose thread has ended */
+	unsigned n_gone;    /* vCPUs whose thread has ended, and none followed */
 	unsigned slot;	    /* of the capture that the caller has */
 	bool precise;	    /* the sampler's timer slack is set */
 	bool placed;	    /* the memory layout was checked against a vCPU */
@@ -86,8 +88,13 @@ static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
 
 static int open_vcpu(struct kvm *k, unsigned i, struct us_err *e)
 {
-	return us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, &k->guest.vcpu[i],
-				e);
+	struct us_vcpu *which = &k->guest.vcpu[i];
+	int r = us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, which, e);
+	if (!which->tid || (r != -ENOENT && r != -ESRCH))
+		return r;
+	/* The thread has ended since it was found: another one may follow it. */
+	which->tid = 0;
+	return us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, which, e);
 }
 
 static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e)
@@ -293,8 +300,8 @@ static int vmm_gone(struct kvm *k)
 	return us_fail(&k->why, -ESRCH, "the VMM, pid %d, has ended", k->guest.pid);
 }
 
-/* A vCPU thread has ended: with its VMM, or because the vCPU was unplugged.  The others
- * are not made to wait until that is clear: if it is the VMM, their threads end, too.
+/* No thread has followed the last one: the vCPU was unplugged, or the VMM ends.  The
+ * others are not made to wait until that is clear: in the VMM their threads end, too.
  */
 static int vcpu_gone(struct kvm *k, unsigned slot)
 {
@@ -307,6 +314,19 @@ static int vcpu_gone(struct kvm *k, unsigned slot)
 	return us_fail(&k->why, -ESRCH,
 		       "the guest's vCPUs have ended; the VMM, pid %d, goes on",
 		       k->guest.pid);
+}
+
+/* A vCPU thread has ended: with its VMM, because the vCPU was unplugged, or another
+ * thread goes on with the vCPU: then it is found like that of any other. */
+static int thread_gone(struct kvm *k, unsigned slot)
+{
+	if (process_gone(k, 0))
+		return vmm_gone(k);
+	k->guest.vcpu[slot].tid = 0;
+	k->ended_ns[slot] = us_now_ns();
+	int r = us_kvm_vcpu_set_thread(&k->vcpu[slot], k->guest.pid,
+				       &k->guest.vcpu[slot], NULL);
+	return r ? r : -EAGAIN;
 }
 
 static int stopped_without_registers(struct kvm *k)
@@ -371,7 +391,8 @@ static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 {
 	struct us_vcpu *which = &k->guest.vcpu[slot];
 	uint64_t since = us_now_ns() - k->matched_ns;
-	bool soon = has_run || count_threadless(&k->guest) == k->guest.n_vcpu;
+	bool soon = has_run || k->ended_ns[slot] ||
+		    count_threadless(&k->guest) == k->guest.n_vcpu;
 	bool look = since > (soon ? MATCH_RUN_NS : MATCH_NS);
 	if (look) {
 		us_kvm_match_again(&k->match, &k->guest);
@@ -386,21 +407,43 @@ static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 	return look;
 }
 
-/* 0: a thread is known now; 1: the vCPU is off, or idle; else as sample(). */
+/* Has it been without a thread for so long that none will come? */
+static bool has_ended(struct kvm *k, unsigned slot, bool has_run)
+{
+	uint64_t *ended_ns = &k->ended_ns[slot], now_ns = us_now_ns();
+	if (*ended_ns && has_run)
+		*ended_ns = now_ns;
+	return *ended_ns && now_ns - *ended_ns > GONE_MS * US_NS_PER_MS;
+}
+
+/* What a vCPU without a thread does.  Between two threads it is the VMM's turn. */
+static enum us_vcpu_state threadless_state(const struct kvm *k, unsigned slot,
+					   bool halted)
+{
+	if (halted)
+		return US_VCPU_HALTED;
+	return k->ended_ns[slot] ? US_VCPU_EXIT : US_VCPU_OFF;
+}
+
+/* 0: a thread is known now; 1: *c says what the vCPU does without; else as sample(). */
 static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	bool has_run = us_kvm_vcpu_has_run(v), halted = us_kvm_vcpu_has_halted(v);
 	bool looked = look_for_thread(k, slot, has_run);
-	if (v->tid)
+	if (v->tid) {
+		k->ended_ns[slot] = 0;
 		return 0;
+	}
 	if (looked && process_gone(k, 0))
 		return vmm_gone(k); /* no thread of this vCPU shows it */
+	if (has_ended(k, slot, has_run) && looked)
+		return vcpu_gone(k, slot);
 	if (has_run)
 		return looked ? count_miss(k, v) : -EAGAIN;
 	if (v->idles && !halted)
 		return -EAGAIN; /* it runs */
-	c->state = halted ? US_VCPU_HALTED : US_VCPU_OFF;
+	c->state = (uint8_t)threadless_state(k, slot, halted);
 	c->form = US_CAPTURE_NONE;
 	c->t_ns = us_now_ns();
 	return 1;
@@ -447,7 +490,7 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	int r = us_kvm_vcpu_stop(v);
 	if (r == -ESRCH)
-		return vcpu_gone(k, slot);
+		return thread_gone(k, slot);
 	if (r < 0)
 		return -EAGAIN;
 	if (!us_kvm_vcpu_check_thread(v))
@@ -529,7 +572,7 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 		v->asleep_ns = 0;
 	switch (doing) {
 	case US_KVM_VANISHED:
-		return vcpu_gone(k, slot);
+		return thread_gone(k, slot);
 	case US_KVM_ASLEEP:
 		if (us_kvm_vcpu_is_elsewhere(v))
 			return vcpu_moved(k, slot);
