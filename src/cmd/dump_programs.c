@@ -198,7 +198,8 @@ static bool warn_of(const struct us_naming_programs *all,
 		    const struct us_naming_program *f, char *dst, size_t size)
 {
 	bool other = f->other && (!f->image || f->dynamic);
-	bool none = all->has_root && !f->image && !f->other && f->path[0] == '/';
+	bool none = all->has_root && !f->image && !f->other && !f->gone &&
+		    f->path[0] == '/';
 	if (other)
 		snprintf(dst, size,
 			 "%s: the file in --root is another build than the one that "
@@ -216,7 +217,13 @@ static bool warn_of(const struct us_naming_programs *all,
 			 "%s: no build-id shows that the file in --root is the one "
 			 "that runs: its names are right only if it is",
 			 f->path);
-	return other || none || (f->image && f->unverified);
+	else if (f->gone)
+		snprintf(dst, size,
+			 "%s: deleted or replaced in the guest while it runs, without "
+			 "a build-id: the file in --root may be another one, and its "
+			 "names are not used",
+			 f->path);
+	return other || none || f->gone || (f->image && f->unverified);
 }
 
 bool us_dump_programs_warning(const struct us_dump_programs *p, size_t k, char *dst,

@@ -315,6 +315,18 @@ static bool climb(const struct walk *w, us_gva dentry, us_gva mount, char *buf,
 	return false;
 }
 
+/* include/linux/dcache.h, d_unlinked() */
+bool us_linux_mapping_deleted(const struct us_linux_mappings_layout *l,
+			      struct us_paging *p, const struct us_space *s,
+			      us_gva dentry)
+{
+	const struct walk w = { .l = l, .p = p, .s = s };
+	uint64_t hashed, parent;
+	return l->has_hashed && read_now(&w, dentry + l->hashed, &hashed, 8) &&
+	       !hashed && read_word(&w, dentry + l->parent, &parent) &&
+	       parent != dentry;
+}
+
 bool us_linux_mapping_path(const struct us_linux_mappings_layout *l,
 			   struct us_paging *p, const struct us_space *s, us_gva file,
 			   char ret[US_LINUX_MAPPED_NAME])

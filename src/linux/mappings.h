@@ -39,6 +39,8 @@ struct us_linux_mappings_layout {
 	uint32_t start, end, flags, offset, file, next, size; /* in a mapping */
 	uint32_t dentry, mount;				      /* of a file */
 	uint32_t parent, name, name_length;		      /* in a dentry */
+	uint32_t hashed; /* likewise: 0 if no path leads there */
+	bool has_hashed;
 	/* mount_root: in the vfsmount that a file's mount points to.  The struct mount
 	 * around it has the vfsmount at `mounted`; mount_parent and mount_point are in
 	 * the struct mount. */
@@ -84,6 +86,12 @@ void us_linux_mappings_fini(struct us_linux_mappings *m); /* accepts a zeroed on
 bool us_linux_mappings_mark(const struct us_linux_mappings_layout *l,
 			    struct us_paging *p, const struct us_space *s, us_gva mm,
 			    uint64_t ret[2]);
+
+/* The file was deleted, or another one took its place: no path leads to its dentry, as
+ * "(deleted)" in /proc/PID/maps.  false: it was not, or that cannot be told. */
+bool us_linux_mapping_deleted(const struct us_linux_mappings_layout *l,
+			      struct us_paging *p, const struct us_space *s,
+			      us_gva dentry);
 
 /* The path of a file as the guest's first process sees it: "/usr/bin/dd".  For a file
  * in no folder: its name.  false: it cannot be read, or is too long. */

@@ -78,6 +78,7 @@ bool us_linux_mappings_layout(const struct us_btf *b,
 {
 	memset(l, 0, sizeof(*l));
 	l->has_vdso = at(b, "mm_struct", "context.vdso", &l->vdso);
+	l->has_hashed = at(b, "dentry", "d_hash.pprev", &l->hashed);
 	l->has_uprobes = at(b, "mm_struct", "uprobes_state.xol_area", &l->uprobes) &&
 			 at(b, "xol_area", "vaddr", &l->uprobes_at);
 	return at(b, "mm_struct", "map_count", &l->count) && find_all(b, l) &&

@@ -132,6 +132,12 @@ static bool find_in_root(struct finder *f)
 					 : NULL;
 	if (!i)
 		return false;
+	/* Where its path leads there may be what took its place. */
+	f->to->gone = f->from->f.deleted && !f->to->build_id_len;
+	if (f->to->gone) {
+		us_elf_image_close(i);
+		return false;
+	}
 	us_elf_image_build_id(i, &len);
 	bool known = len && f->to->build_id_len;
 	if ((known && !same_id(f, i)) || (!known && f->to->build_id_len)) {
@@ -532,9 +538,14 @@ static bool is_other(const struct us_naming_program *f)
 	return f->other && (!f->image || f->dynamic);
 }
 
+static bool is_gone(const struct us_naming_program *f)
+{
+	return f->gone;
+}
+
 static bool is_nameless(const struct us_naming_program *f)
 {
-	return !f->image && !f->other && f->path[0] == '/';
+	return !f->image && !f->other && !f->gone && f->path[0] == '/';
 }
 
 static void warn_of_bound(struct us_profile *p, enum us_limit k, size_t bound)
@@ -568,6 +579,12 @@ static void warn_of_programs(struct us_profile *p)
 				"%s: the file in --root is another build than the one "
 				"that ran: its names are not used (a container's file: "
 				"--symbols DIR finds it by build-id)",
+				text);
+	if (list(all, text, sizeof(text), is_gone))
+		us_profile_warn(p,
+				"%s: deleted or replaced in the guest while it ran, "
+				"without a build-id: the file in --root may be another "
+				"one, and its names are not used",
 				text);
 	if (list(all, text, sizeof(text), is_dynamic))
 		us_profile_warn(

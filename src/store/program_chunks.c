@@ -17,7 +17,8 @@ size_t us_pack_program_file(const struct us_program_file *f, uint8_t *p)
 	p[5] = f->build_id_len;
 	memcpy(p + 6, f->build_id, f->build_id_len);
 	memcpy(p + 6 + f->build_id_len, f->path, path);
-	return 6 + f->build_id_len + path;
+	p[6 + f->build_id_len + path] = f->deleted;
+	return 6 + f->build_id_len + path + 1;
 }
 
 size_t us_pack_mapping(const struct us_mapping *m, uint8_t *p)

@@ -159,6 +159,8 @@ static int program_file(struct reader *r, const uint8_t *p, const uint8_t *end)
 	f.path = string(p + 6 + f.build_id_len, end);
 	if (!f.path || strlen(f.path) >= US_STORE_MAX_PATH)
 		return us_reader_bad(r, "a file without a valid path");
+	const uint8_t *more = (const uint8_t *)f.path + strlen(f.path) + 1;
+	f.deleted = more < end && *more & 1;
 	if (!f.number || f.kind >= US_N_PROGRAM_KIND)
 		return us_reader_bad(r, "a file with impossible values");
 	return r->ops->program_file ? r->ops->program_file(r->ctx, &f) : 0;

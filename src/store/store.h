@@ -181,7 +181,8 @@ struct us_program_file {
 	uint8_t kind;	 /* enum us_program_kind */
 	uint8_t build_id[US_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: it has none, or it was not seen */
-	const char *path;     /* in the guest; "[vdso]", "[uprobes]", "[jit]" */
+	bool deleted; /* or replaced, while it was mapped: another file may be there */
+	const char *path; /* in the guest; "[vdso]", "[uprobes]", "[jit]" */
 };
 
 /* Code of such a file in a program's memory. */

@@ -41,6 +41,7 @@ static struct us_writer *w;
 static int fd;
 static struct us_mapping heard[16];
 static char path[16][64];
+static bool deleted[16];
 static size_t n_heard;
 
 static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
@@ -160,6 +161,7 @@ static int on_file(void *ctx, const struct us_program_file *f)
 {
 	(void)ctx;
 	snprintf(path[f->number], sizeof(path[0]), "%s", f->path);
+	deleted[f->number] = f->deleted;
 	return 0;
 }
 
@@ -479,6 +481,67 @@ static void files_of_one_path(void **state)
 	assert_int_equal(heard[0].file, heard[1].file);
 }
 
+static void put_id(uint8_t first)
+{
+	static const uint32_t note[] = { 4, 8, NT_GNU_BUILD_ID, 0x554e47, 1, 2 };
+	Elf64_Ehdr *e = (Elf64_Ehdr *)user;
+	Elf64_Phdr *h = (Elf64_Phdr *)(e + 1);
+	e->e_phnum = 3;
+	h[2] = (Elf64_Phdr){ .p_type = PT_NOTE,
+			     .p_offset = 496,
+			     .p_vaddr = 496,
+			     .p_filesz = sizeof(note),
+			     .p_memsz = sizeof(note) };
+	memcpy(user + 496, note, sizeof(note));
+	user[512] = first;
+}
+
+/* A file is deleted, at the start or after two seconds; then a program maps what took
+ * its place. */
+static void sample_replaced(bool before, uint8_t id)
+{
+	l.mappings.has_hashed = true;
+	l.mappings.hashed = 8;
+	make_rules();
+	if (id)
+		put_id(id);
+	make_file(2, "one"); /* of the same headers */
+	memcpy(behind, user, sizeof(behind));
+	put64(NAME(1) + l.mappings.hashed, before ? 0 : TEST_MM);
+	put64(NAME(2) + l.mappings.hashed, TEST_MM);
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	put64(VMA(1) + l.mappings.start, OTHER);
+	put64(VMA(1) + l.mappings.end, OTHER + 4096);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	look(S, 1, false);
+	put64(NAME(1) + l.mappings.hashed, 0);
+	look(2 * S, 1, false);
+	look(3 * S, 2, false);
+	us_programs_see(&programs, 0x2000000, OTHER + CODE);
+	look(4 * S, 2, false);
+}
+
+/* What is at its path then is another file. */
+static void files_that_are_replaced(void **state)
+{
+	for (unsigned before = 0; before < 2; before++) {
+		sample_replaced(before, 0);
+		expect(before ? "/one 7 1-0, /one 8 31-0"
+			      : "/one 7 1-0, /one 7 1-0, /one 8 31-0");
+		assert_true(deleted[heard[0].file]);
+		assert_int_not_equal(heard[0].file, heard[n_heard - 1].file);
+		assert_false(deleted[heard[n_heard - 1].file]);
+		tear_down(state);
+		set_up(state);
+	}
+	sample_replaced(true, 9); /* a build-id tells enough */
+	expect("/one 7 1-0, /one 8 31-0");
+	assert_false(deleted[heard[0].file]);
+	assert_int_equal(heard[0].file, heard[1].file);
+}
+
 /* Which file it is stays known when its headers have left the memory. */
 static void headers_that_leave(void **state)
 {
@@ -643,21 +706,6 @@ static void move_to_file(const char *folder)
 	memset(user + RECORDS - 8, 0, 128);
 }
 
-static void put_id(uint8_t first)
-{
-	static const uint32_t note[] = { 4, 8, NT_GNU_BUILD_ID, 0x554e47, 1, 2 };
-	Elf64_Ehdr *e = (Elf64_Ehdr *)user;
-	Elf64_Phdr *h = (Elf64_Phdr *)(e + 1);
-	e->e_phnum = 3;
-	h[2] = (Elf64_Phdr){ .p_type = PT_NOTE,
-			     .p_offset = 496,
-			     .p_vaddr = 496,
-			     .p_filesz = sizeof(note),
-			     .p_memsz = sizeof(note) };
-	memcpy(user + 496, note, sizeof(note));
-	user[512] = first;
-}
-
 /* Until what is in the user's folders is known, if anybody asked. */
 static void wait_for_index(void)
 {
@@ -780,6 +828,11 @@ static void rules_without_build_ids(void **state)
 	tear_down(state);
 	set_up(state);
 	assert_false(comes_of_file(0, 0, false));
+	tear_down(state);
+	set_up(state);
+	l.mappings.has_hashed = true; /* and the guest that it is not */
+	l.mappings.hashed = 8;
+	assert_false(comes_of_file(0, 0, true));
 }
 
 /* Rules that say something of the kernel's half are nobody's. */
@@ -1033,6 +1086,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_header_that_comes_late, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(files_of_one_path, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(files_that_are_replaced, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(headers_that_leave, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sampled_ones_are_unwound, set_up,
 						tear_down),

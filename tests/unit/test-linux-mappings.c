@@ -375,6 +375,20 @@ static void test_uprobes(void **state)
 	us_linux_mappings_fini(&m);
 }
 
+static void test_deleted(void **state)
+{
+	(void)state;
+	assert_false(us_linux_mapping_deleted(&layout, &paging, &space, NAME(2)));
+	layout.has_hashed = true; /* else it cannot be told */
+	layout.hashed = 8;
+	assert_true(us_linux_mapping_deleted(&layout, &paging, &space, NAME(2)));
+	put64(NAME(2) + layout.hashed, TEST_MM);
+	assert_false(us_linux_mapping_deleted(&layout, &paging, &space, NAME(2)));
+	/* The root of a tree is in no folder. */
+	assert_false(us_linux_mapping_deleted(&layout, &paging, &space, NAME(0)));
+	assert_false(us_linux_mapping_deleted(&layout, &paging, &space, 8));
+}
+
 static void test_mark(void **state)
 {
 	(void)state;
@@ -398,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup(test_names, set_up),
 		cmocka_unit_test_setup(test_hostile_names, set_up),
 		cmocka_unit_test_setup(test_uprobes, set_up),
+		cmocka_unit_test_setup(test_deleted, set_up),
 		cmocka_unit_test_setup(test_mark, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,7 @@ static void all_come_back(void **state)
 					   .kind = US_PROGRAM_VDSO,
 					   .build_id = { 1, 2, 3 },
 					   .build_id_len = 3,
+					   .deleted = true,
 					   .path = "[vdso]" };
 	const struct us_mapping m = { .file = 7,
 				      .pid = 107,
@@ -99,6 +100,7 @@ static void all_come_back(void **state)
 	assert_true(heard.n_file == 1 && heard.n_mapping == 1 && heard.n_name == 2);
 	assert_true(heard.file.number == 7 && heard.file.kind == US_PROGRAM_VDSO);
 	assert_int_equal(heard.file.build_id_len, 3);
+	assert_true(heard.file.deleted);
 	assert_memory_equal(heard.file.build_id, f.build_id, sizeof(f.build_id));
 	assert_string_equal(heard.path, "[vdso]");
 	assert_true(heard.mapping.from_ns == 5000 && heard.mapping.until_ns == 9000);

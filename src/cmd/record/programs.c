@@ -169,6 +169,7 @@ static int write_file(struct us_programs *p, uint32_t number, struct us_writer *
 	struct us_program_file out = { .number = number,
 				       .kind = f->kind,
 				       .build_id_len = f->build_id_len,
+				       .deleted = f->deleted,
 				       .path = f->path };
 	if (f->written)
 		return 0;

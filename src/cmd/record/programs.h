@@ -60,7 +60,8 @@ struct us_known_file {
 	char *path;
 	uint8_t kind; /* enum us_program_kind */
 	uint8_t build_id[US_BUILD_ID_MAX], build_id_len;
-	bool sure; /* which file it is: a build-id, or whole headers, were read */
+	bool deleted; /* see us_program_file */
+	bool sure;    /* which file it is: a build-id, or whole headers, were read */
 	bool wanted, written;
 	/* Addresses in the file that have samples; those before `named` are done. */
 	struct {
@@ -89,6 +90,7 @@ struct us_known_mapping {
 	struct us_mapping m; /* until_ns is set when it is gone */
 	us_gva header;	     /* address of the file's first byte; 0: not mapped */
 	us_gva at;	     /* the kernel's struct file; 0: none */
+	us_gva dentry;	     /* its dentry */
 	uint32_t next;	     /* number + 1 of the next in its space; 0: none */
 	bool wanted, dirty, gone, kept;
 };

@@ -112,7 +112,7 @@ struct us_cfi_table *us_programs_file_rules(struct us_programs *p,
 	if (!p->dirs || f->kind != US_PROGRAM_FILE)
 		return NULL;
 	struct us_cfi_table *t = by_id(p, f, ret_known);
-	if (t || !*ret_known || !p->dirs->root)
+	if (t || !*ret_known || !p->dirs->root || f->deleted)
 		return t;
 	*ret_known = is_root_there(p);
 	if (!*ret_known)

@@ -11,6 +11,18 @@
  * three readings are dropped. */
 void us_programs_see_unknown(struct us_programs *p, bool older);
 
+/* The number of a file: that of a known one with the same path, kind, state, and
+ * build-id or headers, or a new one.  e: what was read of it; NULL: nothing.  0: there
+ * are too many. */
+uint32_t us_programs_number(struct us_programs *p, const char *path,
+			    enum us_program_kind kind, const struct us_program_elf *e,
+			    bool deleted);
+
+/* In the reading thread: notice files without a build-id that were deleted or replaced
+ * since they were read.  Ends at until_ns of the thread's CPU time. */
+void us_programs_see_deleted(struct us_programs *p, const struct us_linux *l,
+			     struct us_paging *paging, uint64_t until_ns);
+
 /* Identify a mapped file by its header.  own: the program's page tables.  *ret_cache:
  * reads its pages that are not mapped, in *cache; NULL: none.  False: it is not an ELF
  * file, or it is not in memory. */

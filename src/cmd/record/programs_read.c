@@ -38,43 +38,6 @@ struct scan {
 
 /* --- files --- */
 
-/* What tells files of one path apart.  e: what was read of it; NULL: nothing. */
-static uint64_t identity(enum us_program_kind kind, const struct us_program_elf *e)
-{
-	if (e && e->build_id_len)
-		return us_hash_bytes(e->build_id, e->build_id_len);
-	return e ? e->mark : kind;
-}
-
-/* The number of a file; 0: there are too many. */
-static uint32_t file_number(struct us_programs *p, const char *path,
-			    enum us_program_kind kind, const struct us_program_elf *e)
-{
-	uint64_t by_path = us_hash_bytes(path, strlen(path));
-	uint32_t *slot = us_pair_map_at(&p->of_file, by_path, identity(kind, e));
-	if (!slot || *slot)
-		return slot ? *slot : 0;
-	char *copy = strdup(path);
-	struct us_known_file *f = copy && p->files.n < US_PROGRAMS_MOST_FILES
-					  ? us_vec_push(&p->files)
-					  : NULL;
-	if (!f) {
-		free(copy);
-		if (p->files.n >= US_PROGRAMS_MOST_FILES)
-			us_limit_reached(&p->limits, US_LIMIT_FILES,
-					 US_PROGRAMS_MOST_FILES);
-		return 0;
-	}
-	f->path = copy;
-	f->kind = (uint8_t)kind;
-	if (e) {
-		f->sure = e->whole || e->build_id_len;
-		f->build_id_len = e->build_id_len;
-		memcpy(f->build_id, e->build_id, e->build_id_len);
-	}
-	return *slot = (uint32_t)p->files.n;
-}
-
 static struct dentry *dentry_slot(struct scan *s, us_gva at)
 {
 	size_t k = (size_t)(at * 0x9e3779b97f4a7c15 >> 32) % MOST_DENTRY;
@@ -166,7 +129,10 @@ static void read_dentry(struct scan *s, struct dentry *d,
 		snprintf(path, sizeof(path), "[no name]");
 	bool is_elf = read_elf(s, of, m, header, &d->elf);
 	d->whole = is_elf && d->elf.whole;
-	d->file = file_number(s->p, path, kind, is_elf ? &d->elf : NULL);
+	bool deleted = !m->vdso && us_linux_mapping_deleted(&s->l->mappings, s->paging,
+							    &s->l->space, m->dentry);
+	d->file = us_programs_number(s->p, path, kind, is_elf ? &d->elf : NULL,
+				     deleted);
 }
 
 static uint32_t file_of(struct scan *s, struct us_known_space *of,
@@ -175,9 +141,10 @@ static uint32_t file_of(struct scan *s, struct us_known_space *of,
 {
 	*ret = NULL;
 	if (m->uprobes)
-		return file_number(s->p, "[uprobes]", US_PROGRAM_VDSO, NULL);
+		return us_programs_number(s->p, "[uprobes]", US_PROGRAM_VDSO, NULL,
+					  false);
 	if (!m->file && !m->vdso)
-		return file_number(s->p, "[jit]", US_PROGRAM_NONE, NULL);
+		return us_programs_number(s->p, "[jit]", US_PROGRAM_NONE, NULL, false);
 	struct dentry *d = m->vdso ? own : dentry_slot(s, m->dentry);
 	if (d->at != m->dentry || !d->whole || m->vdso)
 		read_dentry(s, d, of, m, header);
@@ -238,12 +205,13 @@ static uint64_t from_of(const struct scan *s, const struct us_known_space *of,
 }
 
 static void put_mapping(struct scan *s, struct us_known_space *of,
-			const struct us_mapping *m, us_gva header, us_gva file)
+			const struct us_mapping *m, us_gva header,
+			const struct us_linux_mapping *own)
 {
 	struct us_programs *p = s->p;
 	struct us_known_mapping *to = same_mapping(p, of, m);
 	uint64_t from = from_of(s, of, m);
-	if (to && to->at == file && p->files.v[to->m.file - 1].sure &&
+	if (to && to->at == own->file && p->files.v[to->m.file - 1].sure &&
 	    !p->files.v[m->file - 1].sure) {
 		to->kept = true; /* its headers are no longer in memory */
 		return;
@@ -256,7 +224,8 @@ static void put_mapping(struct scan *s, struct us_known_space *of,
 		to->m = *m;
 		to->m.from_ns = from;
 		to->header = header;
-		to->at = file;
+		to->at = own->file;
+		to->dentry = own->dentry;
 		return;
 	}
 	to = p->mappings.n < US_PROGRAMS_MOST_MAPPINGS ? us_vec_push(&p->mappings)
@@ -269,7 +238,8 @@ static void put_mapping(struct scan *s, struct us_known_space *of,
 	to->m = *m;
 	to->m.from_ns = from;
 	to->header = header;
-	to->at = file;
+	to->at = own->file;
+	to->dentry = own->dentry;
 	to->kept = true;
 	to->next = of->first;
 	of->first = (uint32_t)p->mappings.n;
@@ -310,7 +280,7 @@ static void take_one(struct scan *s, struct us_known_space *of,
 		to.bias = m->start;
 	}
 	if (to.file)
-		put_mapping(s, of, &to, header, m->file);
+		put_mapping(s, of, &to, header, m);
 }
 
 /* Mappings that are gone are no longer in the list. */
@@ -679,6 +649,7 @@ void us_programs_read(struct us_programs *p, const struct us_linux *l,
 	struct scan s = begin_scan(p, l, paging);
 	see_tasks(&s, t);
 	look_at_marks(&s, n_old);
+	us_programs_see_deleted(p, l, paging, s.until_ns);
 	read_spaces(&s);
 	pthread_mutex_lock(&p->lock);
 	us_programs_see_unknown(p, true);
