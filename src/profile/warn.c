@@ -189,6 +189,23 @@ static void warn_of_loss(struct us_profile *p)
 						: "ask for a lower rate (record -F)");
 }
 
+/* kvm gives a vCPU that waits for a host CPU the stack at which it stands: one wait is
+ * many samples at one place, which intervals take for independent. */
+static void warn_of_ready(struct us_profile *p)
+{
+	const char *backend = us_profile_fact(p, "backend");
+	const struct us_profile_summary *s = &p->sum;
+	if (!backend || !strstr(backend, "kvm") || s->ready * 10 <= s->running)
+		return;
+	us_profile_warn(p,
+			"%.1f %% of the samples are of vCPUs that waited for a host "
+			"CPU, and by kvm these count in the functions at which the "
+			"vCPUs stood: the intervals of functions are too narrow. For "
+			"samples on a CPU alone: --filter state=guest; or record with "
+			"--backend bpf",
+			100.0 * (double)s->ready / (double)s->running);
+}
+
 static void warn_of_limits(struct us_profile *p)
 {
 	char text[512];
@@ -361,10 +378,12 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	warn_of_lanes(p);
 	if (us_profile_is_counted(p))
 		return;
-	if (p->opts.waits)
+	if (p->opts.waits) {
 		us_profile_warn_of_waits(p);
-	else
+	} else {
 		warn_of_loss(p);
+		warn_of_ready(p);
+	}
 	warn_of_cut_stacks(p);
 	warn_of_few(p);
 }

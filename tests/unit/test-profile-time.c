@@ -245,6 +245,40 @@ static void idle_of_the_last_line(void **state)
 	close(r.fd);
 }
 
+static bool warns_of_waits(const char *backend, uint32_t ready,
+			   const struct us_profile_opts *o)
+{
+	struct recording r;
+	struct us_err e;
+	bool warned = false;
+	begin(&r);
+	assert_int_equal(us_writer_fact(r.w, "backend", backend, &e), 0);
+	add(&r, 0, US_VCPU_GUEST, 0, 1000 - ready);
+	add(&r, 0, US_VCPU_READY, 0, ready);
+	end(&r);
+	struct us_profile *p = profile_of(&r, o);
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		if (strstr(us_profile_warning(p, i), "state=guest"))
+			warned = true;
+	us_profile_free(p);
+	close(r.fd);
+	return warned;
+}
+
+/* With kvm they have stacks, many times the same. */
+static void waits_in_functions_are_told(void **state)
+{
+	const struct us_profile_opts on_a_cpu = {
+		.filter = { { US_BY_STATE, "guest" } }, .n_filter = 1
+	};
+	(void)state;
+	assert_true(warns_of_waits("kvm", 101, NULL));
+	assert_true(warns_of_waits("kvm", 1000, NULL));
+	assert_false(warns_of_waits("kvm", 100, NULL));
+	assert_false(warns_of_waits("bpf", 900, NULL));
+	assert_false(warns_of_waits("kvm", 900, &on_a_cpu));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -253,6 +287,7 @@ int main(void)
 		cmocka_unit_test(a_focus_changes_nothing),
 		cmocka_unit_test(idle_by_the_stack),
 		cmocka_unit_test(idle_of_the_last_line),
+		cmocka_unit_test(waits_in_functions_are_told),
 	};
 	return cmocka_run_group_tests_name("report-time", tests, NULL, NULL);
 }
