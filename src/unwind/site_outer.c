@@ -54,7 +54,8 @@ static enum us_site_outer judge_thread(struct us_sites *s,
 }
 
 /* Judge by the code before, wherever the function begins. */
-static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at)
+static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at,
+				    bool known)
 {
 	static const struct us_code_rule start[2] = { { .base = US_BASE_OWN } };
 	us_gva sp;
@@ -63,7 +64,7 @@ static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_pla
 	us_sites_use(s);
 	if (s->link)
 		return judge_thread(s, at);
-	switch (us_x86_own_stack(s->flow, at->pc, &sp)) {
+	switch (us_x86_own_stack(s->flow, at->pc, known ? at->start : 0, &sp)) {
 	case US_X86_OWN_AT:
 		return us_x86_goes_back(s->flow, at->pc) ? US_OUTER_NO : US_OUTER_AT;
 	case US_X86_OWN_SOME:
@@ -76,7 +77,7 @@ static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_pla
 us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site)
 {
 	us_gva sp = 0;
-	us_x86_own_stack(s->flow, site->pc, &sp);
+	us_x86_own_stack(s->flow, site->pc, 0, &sp);
 	return sp;
 }
 
@@ -85,7 +86,7 @@ void us_sites_judge(struct us_sites *s, struct us_site *site)
 	struct us_code_place at = us_sites_place(s, site);
 	enum us_site_outer outer = judge(s, &at);
 	if (outer == US_OUTER_NO)
-		outer = judge_own(s, &at);
+		outer = judge_own(s, &at, us_site_has_start(site));
 	if (outer != US_OUTER_NO || (at.start && !site->guess))
 		site->outer = outer & 7;
 	us_sites_doubt(s, site);

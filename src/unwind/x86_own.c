@@ -13,15 +13,21 @@
 
 #define RANGE  256 /* bytes before the place */
 #define SHIFTS 8   /* starts of a sweep that are tried */
+#define SAVED  4   /* words: entries push more registers, what begins pushes fewer */
 #define BEHIND 128 /* instructions that are followed behind the CALL */
 #define ARMS   8   /* of branches among them */
 
 /* A straight piece of code, up to where the sweep is. */
 struct piece {
-	bool begins; /* no code falls through into its first instruction */
-	bool used;   /* rsp was used, so it was a stack before */
-	bool called; /* the last instruction was a CALL */
-	bool taken;  /* what was loaded is not an earlier stack */
+	us_gva from;	/* where it begins */
+	bool begins;	/* no code falls through into its first instruction */
+	bool used;	/* rsp was used, so it was a stack before */
+	bool called;	/* the last instruction was a CALL */
+	bool taken;	/* what was loaded is not an earlier stack */
+	bool loaded;	/* another stack than the one that the code was entered with */
+	bool kept;	/* since it was loaded, rsp was copied, or written through */
+	bool resumes;	/* it leaves a stack with what it needs to go on there later */
+	int32_t pushed; /* words, since rsp was loaded, and not popped again */
 	enum us_x86_own own;
 	us_gva sp; /* of US_X86_OWN_AT: what was loaded */
 };
@@ -45,8 +51,25 @@ static bool is_result(const uint8_t *code, size_t len)
 	return len >= 2 && code[len - 2] == 0x89 && code[len - 1] == 0xc4;
 }
 
-static void load(struct piece *p, const uint8_t *code, const struct us_x86_insn *insn)
+/*
+ * The registers were saved on the old stack: an entry, which is to go back to what was
+ * interrupted, although its code does not show how.  If it is known where the function
+ * begins, its first stack is somebody's if anything of it was kept, or might have been.
+ */
+static bool resumes(const struct piece *p, us_gva start)
 {
+	if (p->pushed >= SAVED || (p->pushed > 0 && p->kept))
+		return true;
+	return start && !p->loaded && (p->pushed > 0 || p->kept || p->from > start);
+}
+
+static void load(struct piece *p, us_gva start, const uint8_t *code,
+		 const struct us_x86_insn *insn)
+{
+	p->resumes |= resumes(p, start);
+	p->loaded = true;
+	p->kept = false;
+	p->pushed = 0;
 	p->taken = (p->begins && !p->used) || (p->called && is_result(code, insn->len));
 	p->own = is_constant(insn) ? US_X86_OWN_AT
 		 : p->taken	   ? US_X86_OWN_SOME
@@ -58,6 +81,28 @@ static void load(struct piece *p, const uint8_t *code, const struct us_x86_insn 
 static void lose(struct piece *p)
 {
 	p->own = p->own && p->taken ? US_X86_OWN_SOME : US_X86_OWN_NOT;
+}
+
+/* What is left on the stack, for later. */
+static void note(const struct us_x86_flow *f, struct piece *p,
+		 const struct us_x86_insn *insn)
+{
+	bool moves = insn->kind == US_X86_MOVE && insn->base == US_X86_CODE_RSP &&
+		     insn->reg == US_X86_CODE_RSP && insn->imm > 0;
+	if (insn->kind == US_X86_PUSH)
+		p->pushed++;
+	else if (insn->kind == US_X86_PUSH_ALL)
+		p->pushed += 8;
+	else if (insn->kind == US_X86_POP)
+		p->pushed--;
+	else if (insn->kind == US_X86_POP_ALL)
+		p->pushed -= 8;
+	else if (moves)
+		p->pushed -= insn->imm / f->word;
+	else if (insn->kind != US_X86_CALL && insn->kind != US_X86_CALL_INDIRECT)
+		p->kept |= insn->stack != US_X86_STACK_NOT;
+	if (p->pushed < 0) /* of what was there before the sweep began */
+		p->pushed = 0;
 }
 
 /* Where the loaded stack pointer is after this instruction. */
@@ -84,47 +129,53 @@ static void move(const struct us_x86_flow *f, struct piece *p,
 		p->own = US_X86_OWN_NOT;
 }
 
-static void go_on(const struct us_x86_flow *f, struct piece *p, const uint8_t *code,
-		  const struct us_x86_insn *insn)
+/* start: of the function; 0: not known.  at: of the instruction. */
+static void go_on(const struct us_x86_flow *f, us_gva start, us_gva at, struct piece *p,
+		  const uint8_t *code, const struct us_x86_insn *insn)
 {
 	bool pads = insn->kind == US_X86_NOP || insn->kind == US_X86_BREAK;
 	if (ends_flow(insn)) {
-		*p = (struct piece){ .begins = true };
+		*p = (struct piece){ .from = at + insn->len, .begins = true };
 		return;
 	}
 	if (pads)
 		return;
-	if (insn->stack == US_X86_STACK_LOADS)
-		load(p, code, insn);
-	else
+	if (insn->stack == US_X86_STACK_LOADS) {
+		load(p, start, code, insn);
+	} else {
+		note(f, p, insn);
 		move(f, p, insn);
+	}
 	p->used |= insn->stack != US_X86_STACK_NOT;
 	p->called = insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT;
 }
 
-static bool sweep(struct us_x86_flow *f, const uint8_t *code, size_t n, struct piece *p)
+/* The n bytes of code before pc. */
+static bool sweep(struct us_x86_flow *f, us_gva start, us_gva pc, const uint8_t *code,
+		  size_t n, struct piece *p)
 {
 	struct us_x86_insn insn;
 	size_t at = 0;
-	*p = (struct piece){ 0 };
+	*p = (struct piece){ .from = pc - n };
 	for (; at < n && f->path.budget; at += insn.len, f->path.budget--) {
 		if (!us_x86_decode(code + at, n - at, f->word * 8U, &insn))
 			return false;
-		go_on(f, p, code + at, &insn);
+		go_on(f, start, pc - n + at, p, code + at, &insn);
 	}
 	return at == n && p->called;
 }
 
-enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva *ret_sp)
+enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva start,
+				 us_gva *ret_sp)
 {
 	uint8_t code[RANGE];
 	struct piece p;
 	size_t n = us_x86_before(f, pc, code, RANGE);
 	for (size_t shift = 0; shift < SHIFTS && shift < n; shift++) {
-		if (!sweep(f, code + RANGE - n + shift, n - shift, &p))
+		if (!sweep(f, start, pc, code + RANGE - n + shift, n - shift, &p))
 			continue;
 		*ret_sp = f->word == 4 ? (uint32_t)p.sp : p.sp;
-		return p.own;
+		return p.resumes ? US_X86_OWN_NOT : p.own;
 	}
 	return US_X86_OWN_NOT;
 }

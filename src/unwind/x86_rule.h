@@ -118,9 +118,12 @@ enum us_x86_own {
 
 /*
  * Has the straight code up to the CALL before pc switched to another stack?  *ret_sp:
- * for US_X86_OWN_AT, the value that rsp must have behind the CALL.
+ * for US_X86_OWN_AT, the value that rsp must have behind the CALL.  Not if it has saved
+ * registers on the stack before.  start: of the function, or 0: not known; if it is,
+ * nothing may have been left on the first stack, and no pointer to it been kept.
  */
-enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva *ret_sp);
+enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva start,
+				 us_gva *ret_sp);
 /* Does the code behind the CALL, from pc on, switch back to another stack, or leave by
  * an interrupt's frame? */
 bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc);

@@ -5,6 +5,8 @@
 
 #define TOP (STACK + 0x1000)
 
+static bool named; /* what takes the stack has a symbol, at 0x1000 */
+
 /* Before 0x1000, and there: what takes the stack, a CALL of 0x2000, and what is behind.
  * below: where rsp is behind the CALL, from TOP. */
 static void look(const char *before, const char *takes, size_t n, const char *behind,
@@ -20,6 +22,8 @@ static void look(const char *before, const char *takes, size_t n, const char *be
 	memcpy(ram + at, behind, n_behind);
 	memset(ram + STACK, 0x77, 0x2000);
 	map.n = 0;
+	if (named)
+		function(0x1000, takes, n);
 	FUNCTION(0x2000, "\x90\xc3");
 	if (regs.bits == 64)
 		put(sp - 8, at);
@@ -113,13 +117,51 @@ static void in_32_bits(void **state)
 	CUT(RET, CONSTANT "\x6a\x00", "\x89\xdc" AWAY, 4);
 }
 
+#define PUSHES	"\x50\x51\x52\x53" /* of rax, rcx, rdx, rbx */
+#define RSP_RDI "\x48\x89\xe7"	   /* mov %rsp,%rdi */
+#define UD2	"\x0f\x0b"
+
+/* An entry that saves the registers, and whose handler returns elsewhere. */
+static void that_saves_registers(void **state)
+{
+	(void)state;
+	CUT(RET, PUSHES CONSTANT, UD2, 0);
+	CUT(RET, PUSHES RSP_RDI CONSTANT, UD2, 0);
+	CUT(RET, "\x50" RSP_RDI CONSTANT, UD2, 0);
+	CUT(RET, PUSHES RSP_RDI RESULT, UD2, 0);
+	CUT(RET, CONSTANT PUSHES RSP_RDI CONSTANT, UD2, 0); /* to a stack of its own */
+	ROOT(RET, "\x50" CONSTANT, UD2, 0);
+	ROOT(RET, "\x6a\x00\x9d" CONSTANT, UD2, 0);	       /* push $0; popf */
+	ROOT(RET, PUSHES "\x48\x83\xc4\x20" CONSTANT, UD2, 0); /* add $32,%rsp */
+	ROOT(RET, CONSTANT "\x48\x83\xec\x20" CONSTANT, UD2, 0);
+	regs.bits = 32;
+	CUT(RET, "\x60\x89\xe0" CONSTANT, UD2, 0); /* pusha; mov %esp,%eax */
+	ROOT(RET, "\x60\x61" CONSTANT, UD2, 0);	   /* pusha; popa */
+}
+
+/* With a symbol, its first stack is somebody's if it keeps anything of it. */
+static void that_is_known(void **state)
+{
+	(void)state;
+	named = true;
+	ROOT(NOP, CONSTANT, UD2, 0);
+	ROOT(NOP, "\x6a\x00\x9d" CONSTANT, UD2, 0);
+	ROOT(NOP, CONSTANT RSP_RDI CONSTANT, UD2, 0);
+	ROOT(NOP, "\xe8\xfb\x0f\x00\x00" CONSTANT, UD2, 0); /* call 0x2000 */
+	CUT(NOP, "\x50" CONSTANT, UD2, 0);
+	CUT(NOP, RSP_RDI CONSTANT, UD2, 0);
+	CUT(NOP, "\x48\x83\xec\x20" CONSTANT, UD2, 0);
+	CUT(NOP, "\x65\x48\x89\x24\x25\x08\x00\x00\x00" CONSTANT, UD2, 0); /* in %gs */
+	/* jmp over ud2: what it jumps to is not all that the function does. */
+	CUT(NOP, "\x50\xeb\x02" UD2 CONSTANT, UD2, 0);
+	named = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(by_a_constant),
-		TEST(that_goes_back),
-		TEST(by_a_register),
-		TEST(in_32_bits),
+		TEST(by_a_constant), TEST(that_goes_back),	 TEST(by_a_register),
+		TEST(in_32_bits),    TEST(that_saves_registers), TEST(that_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
