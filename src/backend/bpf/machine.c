@@ -142,6 +142,19 @@ static int check_machine(struct us_bpf_machine *m, uint64_t kvm, struct us_err *
 	return 0;
 }
 
+/* It may run: to take it for one that does not would show a busy guest as idle. */
+static int fail_elsewhere(const struct us_bpf_machine *m, const struct us_vcpu *v,
+			  struct us_err *e)
+{
+	us_fail(e, -EXDEV,
+		"the thread of vCPU %u of pid %d is in a PID namespace that uniscope's "
+		"does not contain",
+		v->index, m->guest.pid);
+	us_hint(e, "run uniscope in the host's pid namespace (in a container: "
+		   "--pid=host)");
+	return -EXDEV;
+}
+
 static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		     const struct us_bpf_found_vcpu *found, size_t n, struct us_err *e)
 {
@@ -162,6 +175,8 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 				       "uniscope does not know how this kernel stores "
 				       "guest registers: its KVM module has no BTF, or "
 				       "another layout");
+		if (!v->tid && f->tid == US_BPF_ELSEWHERE)
+			return fail_elsewhere(m, v, e);
 		if (!set_thread(v, m->guest.pid, f->tid))
 			return us_fail(e, -ESRCH,
 				       "the thread of vCPU %u of pid %d is not known: "

@@ -38,7 +38,8 @@ struct us_bpf_machine {
 /*
  * Not all vCPUs need to run yet: a VMM may let its threads run whichever is free.
  * -EOPNOTSUPP: the guest's registers are encrypted; -ENOTUNIQ: the vCPUs are of more
- * than one machine; -ESRCH: no thread has run any vCPU.
+ * than one machine; -ESRCH: no thread has run any vCPU; -EXDEV: the thread of one has
+ * no number in uniscope's PID namespace.
  */
 US_MUST_CHECK int us_bpf_machine_open(struct us_bpf_machine *m,
 				      const struct us_guest *g, struct us_err *e);

@@ -217,16 +217,25 @@ int empty(struct tick_context *ctx)
  * numbers it. */
 int32_t files_of;
 
-/* A thread's number in the PID namespace of uniscope, in which iterators run; 0: it has
- * none there. */
+static __always_inline struct upid *upid_at(struct pid *pid, uint32_t level)
+{
+	return (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid);
+}
+
+/* A thread's number in the PID namespace of uniscope, in which iterators run; 0: there
+ * is no thread, US_BPF_ELSEWHERE: it is in none that uniscope's contains. */
 static __always_inline int32_t number_of(struct pid *pid)
 {
-	struct task_struct *reader = bpf_get_current_task_btf();
-	uint32_t level = BPF_CORE_READ(reader, thread_pid, level);
-	if (!pid || BPF_CORE_READ(pid, level) < level)
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pid *reader = BPF_CORE_READ(task, thread_pid);
+	uint32_t level = BPF_CORE_READ(reader, level);
+	if (!pid)
 		return 0;
-	struct upid *in_first = &pid->numbers[0];
-	struct upid *here = (void *)in_first + level * bpf_core_type_size(struct upid);
+	if (BPF_CORE_READ(pid, level) < level)
+		return US_BPF_ELSEWHERE;
+	struct upid *here = upid_at(pid, level), *ours = upid_at(reader, level);
+	if (BPF_CORE_READ(here, ns) != BPF_CORE_READ(ours, ns))
+		return US_BPF_ELSEWHERE;
 	return BPF_CORE_READ(here, nr);
 }
 

@@ -207,16 +207,19 @@ struct us_bpf_host_sample {
 	(sizeof(struct us_bpf_sample) + US_BPF_MAX_BYTES +                             \
 	 US_BPF_MAX_CHAIN * sizeof(struct us_bpf_frame))
 
+#define US_BPF_ELSEWHERE -1
+
 /* What the iterators write, one after the other. */
 struct us_bpf_found_vcpu {
 	uint64_t vcpu, slots_at; /* as in us_bpf_row */
 	uint64_t machine;	 /* struct kvm, in the kernel */
 	uint32_t fd;		 /* of the VMM */
 	int32_t vcpu_id;	 /* as the VMM numbers them */
-	int32_t tid;		 /* the thread that ran it last; 0: none */
-	int32_t mp_state;	 /* KVM_MP_STATE_... */
-	uint32_t readable;	 /* sample has its registers, from its last exit */
-	uint32_t protected;	 /* they are encrypted: SEV-ES, TDX */
+	int32_t tid; /* the thread that ran it last, in uniscope's PID namespace; 0:
+			none has, US_BPF_ELSEWHERE: not in there */
+	int32_t mp_state;   /* KVM_MP_STATE_... */
+	uint32_t readable;  /* sample has its registers, from its last exit */
+	uint32_t protected; /* they are encrypted: SEV-ES, TDX */
 	struct us_bpf_sample sample;
 	struct us_bpf_seen seen; /* seen and span: only for the program */
 	uint8_t span[512];
