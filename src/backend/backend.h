@@ -242,6 +242,9 @@ struct us_backend {
 	/* The same memory for one other thread, while the backend is open.  NULL: that
 	 * thread has only what is in mem's regions. */
 	struct us_mem *other_mem;
+	/* With US_CAP_FUNCTIONS: addresses have this choice of layers
+	 * (trace/functions.h). */
+	uint64_t layers;
 	char how[160];	   /* for the facts of a recording: "sync-regs, memfd, 2
 			      regions" */
 	char caution[256]; /* a warning for readers of the figures; "" if none */

@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "boot/entry_path.h"
 #include "boot/linux_file.h"
+#include "guest/layer.h"
 #include "symbol/demangle.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void add_address(struct us_boot_point *x, uint64_t address,
 	size_t k = x->n_address;
 	if (k == US_BOOT_MAX_ENTRY)
 		return;
-	x->address[k] = address;
+	x->address[k] = us_layer_gva(address);
 	x->has_expected[k] = code_of(i, address - bias, x->expected[k]);
 	x->n_address++;
 }

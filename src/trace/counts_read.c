@@ -82,6 +82,7 @@ void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s)
 	}
 	s->n_full = us_counts_now(c)->n_full;
 	s->slide = us_counts_slide(c);
+	s->n_other = us_counts_are_of_images(c) > 0 ? us_counts_now(c)->n_differ : 0;
 }
 
 struct us_counts_sums us_counts_sums_of(const struct us_counts *c)

@@ -17,11 +17,15 @@ struct us_counts_sums {
 	uint64_t lost, too_deep, resets, interrupts;
 	uint64_t n_full;  /* as in us_counts_head */
 	uint64_t unnamed; /* instructions in code without names */
+	/* Functions of the images at whose addresses other code ran; 0 if the guest
+	 * does not run the images at all. */
+	uint64_t n_other;
 	/* Distance of the images' code, if much of it ran elsewhere; else 0. */
 	uint64_t slide;
 };
 
-/* Was the executed code that of the images?  Decided by the functions' first bytes. */
+/* Was the executed code that of the images?  Decided by how many of their functions it
+ * was. */
 enum us_match us_counts_match(const struct us_counts *c);
 /* Begin sums, of the vCPUs that were started by now. */
 struct us_counts_sums us_counts_sums_of(const struct us_counts *c);

@@ -3,8 +3,14 @@
  * functions.h: the file that tells the plugin where the guest's functions are.
  * uniscope writes it from the symbols of the images.
  *
- *	char magic[8]; uint64_t n;
+ *	struct us_functions_head
  *	struct us_function_range [n], sorted by start, none overlaps the next
+ *	struct us_function_code  [n_code], likewise
+ *	the bytes of that code
+ *
+ * Programs may have different code at the same addresses.  Each image whose code
+ *differs from that of one before it, at addresses of both, is in another layer: all its
+ * addresses are moved by a multiple of US_LAYER, here, in counts and in recordings.
  *
  * A function may have several ranges: gcc moves rarely executed code elsewhere
  * ("f.cold"), which is not a function of its own.  A table of interrupt stubs
@@ -13,12 +19,21 @@
 #ifndef US_TRACE_FUNCTIONS_H
 #define US_TRACE_FUNCTIONS_H
 
+#include "guest/layer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_FUNCTIONS_MAGIC "USFUNCS3" /* 8 bytes, no NUL */
+#define US_FUNCTIONS_MAGIC "USFUNCS4" /* 8 bytes, no NUL */
 #define US_FUNCTIONS_MAX   (1U << 24)
+#define US_FUNCTION_CODES  (1U << 16) /* at most */
+
+struct us_functions_head {
+	char magic[8];
+	uint64_t n, n_code;
+	uint64_t layers; /* tells choices of layers apart; 0: there is only one */
+};
 
 /* What is known about a function, and what to do with it: bits. */
 enum us_function_choice {
@@ -36,13 +51,30 @@ struct us_function_range {
 	uint64_t choice;     /* enum us_function_choice */
 };
 
+/* Code of an image as it is in the image. */
+struct us_function_code {
+	uint64_t start, end;
+	uint64_t offset; /* of its bytes in the file of functions */
+};
+
 struct us_functions {
 	const struct us_function_range *v; /* sorted */
 	size_t n;
+	const struct us_function_code *code; /* sorted */
+	size_t n_code;
+	const uint8_t *file; /* what the offsets are in */
+	uint64_t layers;     /* as in the head */
+	unsigned n_layer;    /* 0: as 1 */
 };
 
 /* Are the ranges sorted, without overlap? */
 bool us_functions_are_valid(const struct us_functions *f);
+/* Takes the file of functions, size bytes, which stay the caller's and in place.  0 or
+ * -EBADMSG; -EPROTO: another version's. */
+int us_functions_parse(const uint8_t *file, size_t size, struct us_functions *ret);
+/* The image's bytes at address, *ret_n of them; NULL: not known. */
+const uint8_t *us_functions_bytes(const struct us_functions *f, uint64_t address,
+				  uint64_t *ret_n);
 /* The range that contains pc, or NULL. */
 const struct us_function_range *us_functions_find(const struct us_functions *f,
 						  uint64_t pc);

@@ -284,22 +284,116 @@ static void find_loops(const struct ranges *all)
 	}
 }
 
-static int write_all(const struct ranges *all, int fd)
+/* ---- The images' code ---- */
+
+struct code {
+	struct us_function_code c;
+	const uint8_t *bytes;
+};
+
+struct codes {
+	struct code *v;
+	size_t n, cap;
+};
+
+static int add_codes(struct codes *to, const struct us_elf_image *image, uint64_t bias)
 {
-	uint64_t n = all->n;
-	int r = us_write_all(fd, US_FUNCTIONS_MAGIC, 8);
-	if (!r)
-		r = us_write_all(fd, &n, sizeof(n));
+	const struct us_elf_file *file = us_elf_image_file(image);
+	for (size_t k = 0; k < file->n_code; k++) {
+		const struct us_elf_code *from = &file->code[k];
+		uint64_t start = from->start + bias;
+		if (!from->filesz || start + from->filesz < start)
+			continue;
+		struct code *x = us_vec_push(to);
+		if (!x)
+			return -ENOMEM;
+		x->c = (struct us_function_code){ .start = start,
+						  .end = start + from->filesz };
+		x->bytes = file->bytes + from->offset;
+	}
+	return 0;
+}
+
+static int compare_codes(const void *a, const void *b)
+{
+	const struct code *x = a, *y = b;
+	return x->c.start < y->c.start ? -1 : x->c.start > y->c.start;
+}
+
+/* Where images of one layer overlap, they have the same bytes. */
+static void lay_out(struct codes *all, uint64_t offset)
+{
+	uint64_t end = 0;
+	size_t n = 0;
+	if (all->n)
+		qsort(all->v, all->n, sizeof(*all->v), compare_codes);
+	for (size_t i = 0; i < all->n && n < US_FUNCTION_CODES; i++) {
+		struct code x = all->v[i];
+		if (n && x.c.start < end) {
+			if (x.c.end <= end)
+				continue;
+			x.bytes += end - x.c.start;
+			x.c.start = end;
+		}
+		end = x.c.end;
+		x.c.offset = offset;
+		offset += x.c.end - x.c.start;
+		all->v[n++] = x;
+	}
+	all->n = n;
+}
+
+/* An image's ranges mostly follow each other. */
+static int find_codes(const struct ranges *all, struct codes *ret)
+{
+	const struct us_elf_image *image[US_LAYERS] = { NULL };
+	uint64_t bias[US_LAYERS];
+	size_t n = 0, k = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct named_range *x = &all->v[i];
+		if (k < n && image[k] == x->image && bias[k] == x->bias)
+			continue;
+		for (k = 0; k < n && (image[k] != x->image || bias[k] != x->bias);)
+			k++;
+		if (k < n || n == US_LAYERS)
+			continue;
+		image[n] = x->image;
+		bias[n++] = x->bias;
+		int r = add_codes(ret, x->image, x->bias);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int write_all(const struct ranges *all, struct codes *codes, uint64_t layers,
+		     int fd)
+{
+	struct us_functions_head h = { .n = all->n, .layers = layers };
+	memcpy(h.magic, US_FUNCTIONS_MAGIC, sizeof(h.magic));
+	lay_out(codes, 0);
+	h.n_code = codes->n;
+	uint64_t offset = sizeof(h) + h.n * sizeof(struct us_function_range) +
+			  h.n_code * sizeof(struct us_function_code);
+	int r = us_write_all(fd, &h, sizeof(h));
 	for (size_t i = 0; i < all->n && !r; i++)
 		r = us_write_all(fd, &all->v[i].r, sizeof(all->v[i].r));
+	for (size_t i = 0; i < codes->n && !r; i++) {
+		codes->v[i].c.offset += offset;
+		r = us_write_all(fd, &codes->v[i].c, sizeof(codes->v[i].c));
+	}
+	for (size_t i = 0; i < codes->n && !r; i++)
+		r = us_write_all(fd, codes->v[i].bytes,
+				 codes->v[i].c.end - codes->v[i].c.start);
 	return r;
 }
 
 int us_functions_write(const struct us_symbols *s,
-		       const struct us_function_chooser *chooser, int fd, size_t *ret_n,
-		       struct us_err *e)
+		       const struct us_function_chooser *chooser, uint64_t layers,
+		       int fd, size_t *ret_n, struct us_err *e)
 {
 	struct ranges all = { .chooser = chooser };
+	struct codes codes = { 0 };
 	us_symbols_each_function(s, add_range, &all);
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), compare_starts);
@@ -312,8 +406,11 @@ int us_functions_write(const struct us_symbols *s,
 	if (!r && all.n > US_FUNCTIONS_MAX)
 		r = -E2BIG;
 	if (!r)
-		r = write_all(&all, fd);
+		r = find_codes(&all, &codes);
+	if (!r)
+		r = write_all(&all, &codes, layers, fd);
 	*ret_n = all.n;
+	free(codes.v);
 	free(all.v);
 	return r ? us_fail(e, r, "tell the plugin the guest's functions: %s",
 			   strerror(-r))

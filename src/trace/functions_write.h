@@ -13,10 +13,12 @@ struct us_function_chooser {
 	bool loops; /* find US_FUNCTION_LOOPS */
 };
 
-/* Write the file of functions.h to fd.  chooser NULL: all functions are traced.
- * *ret_n: number of ranges; 0: the images have no symbols. */
+/* Write the file of functions.h to fd.  chooser NULL: all functions are traced. layers:
+ * for its head; the images' biases have them.  *ret_n: number of ranges; 0: the images
+ * have no symbols. */
 US_MUST_CHECK int us_functions_write(const struct us_symbols *s,
-				     const struct us_function_chooser *chooser, int fd,
-				     size_t *ret_n, struct us_err *e);
+				     const struct us_function_chooser *chooser,
+				     uint64_t layers, int fd, size_t *ret_n,
+				     struct us_err *e);
 
 #endif

@@ -51,7 +51,6 @@ struct us_track_function {
 	uint32_t number;   /* the tree's; 0: none */
 	bool has_entry;	   /* us_track_enter() is called for its entry */
 	bool by_interrupt; /* an interrupt was seen to enter it */
-	bool seen;	   /* its code was compared with the image */
 	uint8_t choice;	   /* enum us_function_choice */
 	uint8_t doubts;	   /* how often its entry was in doubt: struct us_track_doubt */
 	/* The function in which it is a label: its first instruction follows a call in

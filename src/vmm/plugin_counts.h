@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define US_COUNTS_MAGIC	   "USCOUNTS" /* 8 bytes, no NUL */
-#define US_COUNTS_VERSION  2U
+#define US_COUNTS_VERSION  3U
 #define US_COUNTS_MAX_VCPU 256U
 #define US_COUNTS_MAX_NODE (1U << 26)
 #define US_COUNTS_N_NODE   (1U << 19) /* unless asked otherwise */
@@ -104,8 +104,8 @@ struct us_counts_head {
 	uint32_t calls_only; /* 1: nodes are functions, all directly below the root,
 				with calls and no instructions */
 	char target[16];     /* QEMU's name of the architecture */
-	/* Executed functions whose first instruction was the same as in the image, and
-	 * those where it was not: does the guest run this image? */
+	/* Functions that were executed with code like the image's, and those at whose
+	 * addresses other code was executed: does the guest run this image? */
 	uint64_t n_same, n_differ;
 	/* If only calls are counted: functions that jump to their own first instruction
 	 * although the image's code does not.  Each such jump counts as a call. */
@@ -118,6 +118,9 @@ struct us_counts_head {
 	/* Times that the plugin had no room for one more place in the code or function:
 	 * what happens there is not counted, or has no name. */
 	uint64_t n_full;
+	/* Of the file of functions (trace/functions.h): nodes have the addresses of
+	 * that choice of layers. */
+	uint64_t layers;
 };
 
 #endif

@@ -109,13 +109,13 @@ static int load_functions(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 16)
 		return -1;
-	const char *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	const uint8_t *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
+				0);
 	close(fd);
-	if (p == MAP_FAILED || memcmp(p, US_FUNCTIONS_MAGIC, 8) != 0)
-		return -1;
-	functions.v = (const void *)(p + 16);
-	functions.n = ((size_t)st.st_size - 16) / sizeof(*functions.v);
-	return us_functions_are_valid(&functions) ? 0 : -1;
+	return p != MAP_FAILED && us_functions_parse(p, (size_t)st.st_size,
+						     &functions) == 0
+		       ? 0
+		       : -1;
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,

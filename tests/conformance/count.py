@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,42 @@ def programs_are_apart(args, qemu):
                      ("swap", {"first", "second", "first_thread", "second_thread"})):
         check(callers[what] == by, f"{what} is called by {callers[what]}")
     note(f"{sum(truth[0].values())} and {sum(truth[1].values())} calls")
+
+
+def other_program(elf, path):
+    """Other names, and other code, at the addresses of this program."""
+    subprocess.run(["objcopy", "--prefix-symbols=other_", elf, path], check=True)
+    with open(path, "r+b") as f:
+        data = bytearray(f.read())
+        table, size, n = (*struct.unpack_from("<Q", data, 32), *struct.unpack_from("<HH", data, 54))
+        for at in range(table, table + n * size, size):
+            kind, flags, offset, _, _, length = struct.unpack_from("<IIQQQQ", data, at)
+            if kind == 1 and flags & 1:
+                data[offset:offset + length] = bytes(255 - b for b in data[offset:offset + length])
+        f.seek(0)
+        f.write(data)
+    return path
+
+
+def names_go_by_code(args, qemu):
+    """An image with other code at the program's addresses gives no names to the program."""
+    program = os.path.join(args.build, "tests/guests/spaces-user.elf")
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+        other = other_program(program, os.path.join(folder, "other.elf"))
+        for images in ((other, program), (program, other), (other,)):
+            before = ["-e", qemu.elf(args.build, "spaces"), *sum((["-e", i] for i in images), [])]
+            with Counting(args, qemu, name="spaces", before=before) as c:
+                truth = json.loads(c.wait(r"COUNTS (\[.*\])")[1])
+                c.end()
+                report = c.report()
+            functions = {f["name"]: f for f in report["functions"]}
+            wrong = [f for f in functions if f.startswith("other_")]
+            check(not wrong, f"{images}: {wrong}")
+            total = sum((Counter(t) for t in truth), Counter())
+            wrong = [f"{f}: {calls_of(functions, f)} of {n}" for f, n in total.items()
+                     if calls_of(functions, f) != (n if program in images else 0)]
+            check(not wrong, f"{images}: {'; '.join(wrong)}")
+    note(f"{sum(total.values())} calls, three times")
 
 
 def calls_are_counted(args, qemu, *options, smp=1):
@@ -426,6 +463,8 @@ def points(tap, args, qemu):
     if args.processor == "x86_64":
         tap.point("every call is counted: two address spaces",
                   lambda: programs_are_apart(args, qemu))
+        tap.point("names go by the code, not by addresses alone",
+                  lambda: names_go_by_code(args, qemu))
         tap.point("the first interrupt, behind a call by pointer",
                   lambda: is_behind(args, qemu))
         tap.point("interrupt stubs that are one symbol", lambda: table_is_entered(args, qemu))

@@ -259,7 +259,7 @@ static void another_version_is_told_apart(void **state)
 	const off_t whole = sizeof(struct us_boot_file);
 	assert_int_equal(refused("USBOOT00", whole), -EPROTO);
 	assert_int_equal(refused("USBOOT99", 100), -EPROTO);
-	assert_int_equal(refused("USFUNCS3", whole), -EBADMSG);
+	assert_int_equal(refused("USFUNCS4", whole), -EBADMSG);
 	assert_int_equal(refused(US_BOOT_MAGIC, whole - 1), -EBADMSG);
 	assert_int_equal(refused("", 0), -EBADMSG);
 }

@@ -21,7 +21,7 @@ static void several_functions_tell(void **state)
 		/* The last two begin alike. */
 		memset(v[i].code, (int)(0x11 * (i < 5 ? i + 1 : 5)), 8);
 	}
-	struct us_functions f = { v, 6 };
+	struct us_functions f = { .v = v, .n = 6 };
 	struct us_slide s;
 	uint8_t code[8];
 	assert_int_equal(us_slide_init(&s, &f), 0);
@@ -53,7 +53,7 @@ static void chance_is_no_place(void **state)
 		v[i].end = v[i].start + 0x40;
 		memset(v[i].code, (int)i + 1, 8);
 	}
-	struct us_functions f = { v, N };
+	struct us_functions f = { .v = v, .n = N };
 	struct us_slide s;
 	assert_int_equal(us_slide_init(&s, &f), 0);
 	for (unsigned i = 0; i < 30; i++)

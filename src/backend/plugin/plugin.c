@@ -142,6 +142,7 @@ static void describe(struct plugin *p)
 	b->ops = &us_backend_plugin;
 	b->caps = US_CAP_NO_STOP | US_CAP_FUNCTIONS;
 	b->arch = (enum us_arch)arch_of(&p->counts.head);
+	b->layers = p->counts.head.layers;
 	b->accel = US_ACCEL_TCG;
 	b->n_vcpu = started && started < n ? started : n;
 	snprintf(b->caution, sizeof(b->caution),

@@ -72,6 +72,7 @@ struct us_images {
 	struct us_place place[US_MAX_PLACES];
 	size_t n_place;
 	bool full;	     /* more places were found than the table holds */
+	uint64_t layers;     /* cmd/trace/layers.h; 0: there is only one */
 	atomic_uint changes; /* odd while places change; read by other threads */
 	struct us_unwinder *unwinder; /* gets map and cfi; may be NULL */
 	struct us_code_map map[US_MAX_PLACES];

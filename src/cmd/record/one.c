@@ -8,6 +8,7 @@
 #include "cmd/record/facts.h"
 #include "cmd/record/image_names.h"
 #include "cmd/trace/functions.h"
+#include "cmd/trace/layers.h"
 #include "cmd/rights.h"
 #include "record/record.h"
 
@@ -69,6 +70,10 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 				      sizeof(r->why), e);
 	if (ret == 0)
 		ret = us_images_check_arch(&r->images, r->backend->arch, e);
+	if (ret == 0 && tells_functions(r)) {
+		us_layers_choose(&r->images);
+		ret = us_layers_check(&r->images, r->backend->layers, e);
+	}
 	if (ret < 0)
 		return ret;
 	ret = check_tasks(r, e);

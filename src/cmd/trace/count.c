@@ -205,7 +205,8 @@ static int attach(struct counting *n, struct us_err *e)
 {
 	snprintf(n->path, sizeof(n->path), "%s", n->set->asked.attached);
 	n->run.end = US_RECORD_DONE;
-	return write_recording(n, e);
+	int r = us_plugin_run_check_images(&n->run, n->path, e);
+	return r ? r : write_recording(n, e);
 }
 
 static int count(struct counting *n, struct us_err *e)

@@ -4,6 +4,7 @@
 
 #include "cmd/end_signals.h"
 #include "cmd/record/facts.h"
+#include "cmd/trace/layers.h"
 #include "vmm/cmdline.h"
 #include "vmm/loader.h"
 
@@ -79,6 +80,8 @@ static int open_images(struct us_plugin_run *r, struct us_err *e)
 	size_t n = 0;
 	int rc = us_images_open(&r->images, a->symbols, a->argv[0] ? &r->guest : NULL,
 				e);
+	if (rc == 0)
+		us_layers_choose(&r->images);
 	for (size_t i = 0; rc == 0 && i < m->n; i++) {
 		n += m->v[i].unproven;
 		if (!m->v[i].unproven &&
@@ -115,7 +118,13 @@ static uint64_t room_for(const struct us_plugin_run *r)
 	const struct us_plugin_asked *a = r->asked;
 	uint64_t nodes = a->nodes ? a->nodes : US_COUNTS_N_NODE;
 	uint64_t vcpu = nodes * sizeof(struct us_counts_node) + a->ring;
-	return SPARE + (r->n_cpu ? r->n_cpu : 1) * vcpu;
+	uint64_t room = SPARE + (r->n_cpu ? r->n_cpu : 1) * vcpu;
+	for (size_t i = 0; i < r->images.n; i++) {
+		const struct us_elf_file *f = us_elf_image_file(r->images.v[i].elf);
+		for (size_t k = 0; k < f->n_code; k++)
+			room += f->code[k].filesz;
+	}
+	return room;
 }
 
 /* The folder that the user has named; else memory, of which containers may have little.
@@ -178,8 +187,8 @@ static int write_functions(struct us_plugin_run *r, struct us_err *e)
 				      0600);
 	if (fd < 0)
 		return us_fail(e, -errno, "make %s: %s", path, strerror(errno));
-	return us_functions_write(r->images.symbols, r->asked->chooser, fd,
-				  &r->n_function, e);
+	return us_functions_write(r->images.symbols, r->asked->chooser,
+				  r->images.layers, fd, &r->n_function, e);
 }
 
 int us_plugin_run_prepare(struct us_plugin_run *r, const struct us_plugin_asked *asked,
@@ -286,6 +295,17 @@ int us_plugin_run_check_mixed(const struct us_plugin_run *r, const char *verb,
 	return -ENOTSUP;
 }
 
+int us_plugin_run_check_images(const struct us_plugin_run *r, const char *counts,
+			       struct us_err *e)
+{
+	struct us_counts c;
+	int rc = us_counts_open(counts, &c, e);
+	if (rc == 0)
+		rc = us_layers_check(&r->images, c.head.layers, e);
+	us_counts_close(&c);
+	return rc;
+}
+
 bool us_plugin_run_has_begun(const struct us_plugin_run *r)
 {
 	char counts[US_PLUGIN_PATH];
@@ -375,6 +395,13 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 				 const struct us_counts_sums *s)
 {
+	if (s->n_other)
+		us_plugin_caution(
+			text,
+			"at the addresses of %" PRIu64
+			" functions other code ran, too, and is [no symbols]: a "
+			"program that -e does not name?",
+			s->n_other);
 	if (s->slide)
 		us_plugin_caution(
 			text,

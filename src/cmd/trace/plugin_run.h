@@ -68,6 +68,10 @@ US_MUST_CHECK int us_plugin_run_wait(struct us_plugin_run *r,
 				     void *ctx, struct us_err *e);
 void us_plugin_run_path(const struct us_plugin_run *r, const char *name,
 			char ret[static US_PLUGIN_PATH]);
+/* Attached to the counts in this file: the error if its addresses are not those of
+ * these images. */
+US_MUST_CHECK int us_plugin_run_check_images(const struct us_plugin_run *r,
+					     const char *counts, struct us_err *e);
 /* While it runs and after it: the error if the plugin cannot tell the vCPUs apart. */
 US_MUST_CHECK int us_plugin_run_check_mixed(const struct us_plugin_run *r,
 					    const char *verb, struct us_err *e);

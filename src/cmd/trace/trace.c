@@ -393,7 +393,8 @@ static int prepare_attached(struct tracing *t, struct us_traced *d, struct us_er
 	snprintf(t->trace, sizeof(t->trace), "%s", d->trace);
 	t->run.end = US_RECORD_DONE;
 	t->run.pid = d->pid;
-	return us_plugin_run_prepare(&t->run, &t->asked, e);
+	int r = us_plugin_run_prepare(&t->run, &t->asked, e);
+	return r ? r : us_plugin_run_check_images(&t->run, t->counts, e);
 }
 
 static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)

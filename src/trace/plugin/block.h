@@ -5,6 +5,7 @@
 #define US_TRACE_BLOCK_H
 
 #include "trace/plugin/arch.h"
+#include "trace/plugin/image_code.h"
 #include "trace/plugin/translate.h"
 
 struct us_block {
@@ -12,6 +13,7 @@ struct us_block {
 	struct qemu_plugin_insn *insn; /* instruction i of n */
 	size_t n, i;
 	uint64_t pc, end; /* of the instruction */
+	struct us_code_of of;
 	struct us_flow_insn flow;
 	uint8_t last[4]; /* the previous instruction, if it has 4 bytes */
 	bool has_last;
@@ -27,11 +29,18 @@ void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
 		     const struct us_point *p);
 /* The same, with this instruction's own point. */
 void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb);
+/* A guest's address as code of this block means it: in its layer. */
+uint64_t us_block_address(const struct us_block *b, uint64_t gva);
+/* Does a function begin at this address of a layer; one of the block's image at this
+ * gva; one of any image? */
+bool us_begins_at(uint64_t address);
+bool us_block_begins(const struct us_block *b, uint64_t gva);
+bool us_may_begin(uint64_t gva);
 /* A point for this instruction; target: gva of its target; 0: not known.  NULL: no more
  * room. */
 struct us_point *us_block_point(const struct us_block *b, uint64_t target);
-/* Is the target of a call in the same function, but not its start? */
-bool us_is_no_call(uint64_t pc, uint64_t target);
+/* Is the target of this call in the same function, but not its start? */
+bool us_is_no_call(const struct us_block *b, uint64_t target);
 
 /* link.c: where calls leave the return address in a register. */
 void us_link_add_call(const struct us_block *b);

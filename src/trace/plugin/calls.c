@@ -98,13 +98,17 @@ static void add_entry(struct qemu_plugin_insn *insn, struct us_track_function *f
 		before(insn, on_entry, node);
 }
 
-static void add_insn(struct qemu_plugin_tb *tb, size_t i)
+static void add_insn(struct qemu_plugin_tb *tb, size_t i, struct us_code_of of)
 {
 	struct us_points *ps = &us_plugin.points;
 	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-	uint64_t pc = qemu_plugin_insn_vaddr(insn);
+	uint64_t gva = qemu_plugin_insn_vaddr(insn);
+	uint64_t pc = us_layer_address(gva, of.layer);
 	const struct us_function_range *r = us_functions_find(&ps->functions, pc);
 	if (!r || !(r->choice & US_FUNCTION_TRACED))
+		return;
+	us_count_code(of, gva);
+	if (of.other)
 		return;
 	uint8_t copy[US_MAX_INSN] = { 0 };
 	size_t n = qemu_plugin_insn_size(insn);
@@ -116,7 +120,6 @@ static void add_insn(struct qemu_plugin_tb *tb, size_t i)
 		struct us_track_function *f = us_points_function_at(ps, pc);
 		if (f->number < US_N_COUNTS_SPECIAL)
 			return; /* there are no more numbers */
-		us_compare_code(r, f, bytes, n);
 		add_entry(insn, f, loops && i == 0);
 	}
 	if (!us_plugin_jumps_to(us_plugin.arch, bytes, n, pc, r->entry))
@@ -127,8 +130,9 @@ static void add_insn(struct qemu_plugin_tb *tb, size_t i)
 
 /* Does this block follow a backward jump that was not taken?  It is in the same
  * function, or right after it. */
-static bool is_step(uint64_t pc)
+static bool is_step(uint64_t pc, unsigned layer)
 {
+	pc = us_layer_address(pc, layer);
 	for (uint64_t at = pc - 1; at != pc + 1; at++) {
 		const struct us_function_range *r = us_functions_find(
 			&us_plugin.points.functions, at);
@@ -159,12 +163,14 @@ void us_calls_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	us_plugin.counts->begun = 1;
 	pthread_mutex_lock(&lock);
-	if (n && is_step(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))))
+	struct us_code_of of = n ? us_code_of_block(tb) : (struct us_code_of){ 0 };
+	if (n &&
+	    is_step(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)), of.layer))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_step,
 						     QEMU_PLUGIN_CB_NO_REGS, NULL);
 	us_look_for_slide(tb, n);
 	for (size_t i = 0; i < n; i++)
-		add_insn(tb, i);
+		add_insn(tb, i, of);
 	us_plugin.counts->n_full = us_plugin.points.n_full;
 	pthread_mutex_unlock(&lock);
 }

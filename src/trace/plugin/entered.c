@@ -63,7 +63,7 @@ static enum us_track_how by_stack(const struct us_tracker *t,
 				  const struct us_track_entering *e)
 {
 	struct us_program_regs *r = &all.vcpu[t->number].regs;
-	uint64_t pc = e->function->address;
+	uint64_t pc = us_layer_gva(e->function->address);
 	struct us_x86_entered x = { .e = e };
 	if (!us_program_regs_begin(r, r->env, pc) || !us_program_regs_sp(r, &x.sp))
 		return US_HOW_UNKNOWN;
@@ -83,7 +83,7 @@ static enum us_track_how by_vectors(const struct us_tracker *t,
 		if (!us_register_read(r, i, &base) || !base)
 			continue;
 		known = true;
-		if (us_plugin.arch->is_vector(base, e->function->address))
+		if (us_plugin.arch->is_vector(base, us_layer_gva(e->function->address)))
 			return US_HOW_INTERRUPT;
 	}
 	return known ? US_HOW_SAID : US_HOW_UNKNOWN;

@@ -115,7 +115,7 @@ void us_link_add_call(const struct us_block *b)
 		us_block_before_here(b, on_set);
 		return;
 	}
-	bool local = f->has_target && us_is_no_call(b->pc, f->target);
+	bool local = f->has_target && us_is_no_call(b, f->target);
 	struct us_point *p = us_block_point(b, f->has_target && !local ? f->target : 0);
 	if (!p)
 		return;

@@ -116,23 +116,13 @@ static int load_functions(const char *path, struct us_functions *ret)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return complain("open", path, errno);
-	const char *p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ, MAP_PRIVATE, fd,
-			     0);
+	const uint8_t *p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ, MAP_PRIVATE,
+				fd, 0);
 	close(fd);
 	if (p == MAP_FAILED)
 		return complain("map", path, errno);
-	uint64_t n = 0;
-	int r = st.st_size < 16 ? -EBADMSG
-				: us_shared_file_check(p, US_FUNCTIONS_MAGIC);
-	if (r < 0)
-		return complain("read", path, -r);
-	memcpy(&n, p + 8, sizeof(n));
-	ret->v = (const void *)(p + 16);
-	ret->n = n;
-	bool whole = n <= US_FUNCTIONS_MAX &&
-		     (uint64_t)st.st_size == 16 + n * sizeof(*ret->v);
-	return whole && us_functions_are_valid(ret) ? 0
-						    : complain("read", path, EBADMSG);
+	int r = us_functions_parse(p, (size_t)st.st_size, ret);
+	return r < 0 ? complain("read", path, -r) : 0;
 }
 
 static struct us_counts_head head_of(const struct options *o, const qemu_info_t *info)
@@ -357,6 +347,7 @@ static int make_files(const struct options *o, const struct us_functions *functi
 	    us_slide_init(&us_plugin.slide, functions) < 0 || make_vcpus() < 0)
 		r = complain("start", NULL, ENOMEM);
 	us_plugin.points.addresses |= o->addresses;
+	us_plugin.counts->layers = functions->layers;
 	if (r == 0 && o->trace.path && o->syscalls.on)
 		r = trace_syscalls(&o->syscalls, info);
 	if (r == 0 && o->trace.path)

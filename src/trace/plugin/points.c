@@ -19,8 +19,11 @@ int us_points_init(struct us_points *p, const struct us_functions *f)
 	p->function = us_reserve(MAX_FUNCTION * sizeof(*p->function));
 	p->point_slot = us_reserve(SLOTS(US_POINTS_MAX) * sizeof(*p->point_slot));
 	p->function_slot = us_reserve(SLOTS(MAX_FUNCTION) * sizeof(*p->function_slot));
-	return p->point && p->function && p->point_slot && p->function_slot ? 0
-									    : -ENOMEM;
+	p->compared = us_reserve(f->n + 1);
+	return p->point && p->function && p->point_slot && p->function_slot &&
+			       p->compared
+		       ? 0
+		       : -ENOMEM;
 }
 
 static uint32_t hash(uint64_t key, uint32_t n_slot)
@@ -68,6 +71,14 @@ struct us_track_function *us_points_function_at(struct us_points *p, uint64_t pc
 {
 	const struct us_function_range *r = us_functions_find(&p->functions, pc);
 	return r ? intern_function(p, r->entry, true) : &us_track_unnamed;
+}
+
+bool us_points_any_at(const struct us_points *p, uint64_t pc)
+{
+	for (unsigned k = 0; k == 0 || k < p->functions.n_layer; k++)
+		if (us_functions_find(&p->functions, us_layer_address(pc, k)))
+			return true;
+	return false;
 }
 
 struct us_track_function *us_points_called(struct us_points *p, uint64_t pc)

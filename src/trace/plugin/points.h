@@ -24,6 +24,12 @@ struct us_point {
 	uint32_t next; /* next point in its hash chain */
 };
 
+/* What was translated at the function's address: bits. */
+enum us_point_compared {
+	US_POINT_SAME = 1,   /* the image's code */
+	US_POINT_DIFFER = 2, /* other code */
+};
+
 struct us_points {
 	struct us_functions functions;
 	/* Where the addresses of functions are stored, by number; NULL: nowhere. */
@@ -33,14 +39,18 @@ struct us_points {
 	struct us_point *point;
 	struct us_track_function *function;
 	uint32_t *point_slot, *function_slot;
+	uint8_t *compared; /* for each range: enum us_point_compared */
 	uint32_t n_point, n_function;
 	uint64_t n_full; /* times that there was no room for one more */
 };
 
 int us_points_init(struct us_points *p, const struct us_functions *f); /* -ENOMEM */
 
+/* Addresses are in their layer (trace/functions.h). */
 /* The function that contains pc; never NULL. */
 struct us_track_function *us_points_function_at(struct us_points *p, uint64_t pc);
+/* Does a function of any layer contain pc, a gva? */
+bool us_points_any_at(const struct us_points *p, uint64_t pc);
 /* The function that begins at pc, for code that calls it. */
 struct us_track_function *us_points_called(struct us_points *p, uint64_t pc);
 /* The point that equals this one; NULL: no more room. */

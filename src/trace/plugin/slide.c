@@ -35,7 +35,7 @@ int us_slide_init(struct us_slide *s, const struct us_functions *f)
 		const struct us_function_range *r = &f->v[i];
 		struct us_slide_function x = { .entry = r->entry };
 		memcpy(&x.code, r->code, sizeof(x.code));
-		if (x.code && r->start == r->entry &&
+		if (x.code && r->start == r->entry && !us_layer_of(r->entry) &&
 		    r->end - r->start >= sizeof(x.code))
 			s->v[s->n++] = x;
 	}

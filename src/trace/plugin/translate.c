@@ -397,49 +397,16 @@ static void on_memory(const struct us_block *b, us_vcpu_mem *cb,
 					 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)p);
 }
 
-struct us_point *us_block_point(const struct us_block *b, uint64_t target)
-{
-	struct us_points *ps = &us_plugin.points;
-	struct us_point like = { .pc = b->pc, .rest = (uint32_t)(b->n - b->i) };
-	like.site.in = us_points_function_at(ps, b->pc);
-	like.site.alternate = b->flow.alternate;
-	like.site.by_stack = b->flow.by_stack;
-	like.bytes = b->flow.link_bytes;
-	if (target)
-		like.site.target = us_points_called(ps, target);
-	/* Programs have no end of code without names: where it is makes no difference.
-	 */
-	if (like.site.in == &us_track_unnamed &&
-	    (!like.site.target || like.site.target == &us_track_unnamed))
-		like.pc = 0;
-	return us_points_intern(ps, &like);
-}
-
-static bool begins_function(uint64_t pc)
-{
-	const struct us_function_range *r = us_functions_find(
-		&us_plugin.points.functions, pc);
-	return r && us_plugin_begins(us_plugin.arch, r, pc);
-}
-
-/* "call 1f; 1: pop": the code reads its own address, or pushes an address for a return
- * to jump to. */
-bool us_is_no_call(uint64_t pc, uint64_t target)
-{
-	const struct us_functions *f = &us_plugin.points.functions;
-	const struct us_function_range *from = us_functions_find(f, pc);
-	const struct us_function_range *to = us_functions_find(f, target);
-	return from && to && from->entry == to->entry && target != to->entry;
-}
-
 /* A symbol right after a call: the call returns to it. */
 static void note_label(const struct us_block *b)
 {
 	struct us_points *ps = &us_plugin.points;
-	if (!begins_function(b->end))
+	if (!us_block_begins(b, b->end))
 		return;
-	struct us_track_function *label = us_points_function_at(ps, b->end);
-	const struct us_track_function *in = us_points_function_at(ps, b->pc);
+	struct us_track_function *label = us_points_function_at(
+		ps, us_block_address(b, b->end));
+	const struct us_track_function *in = us_points_function_at(
+		ps, us_block_address(b, b->pc));
 	if (label != &us_track_unnamed && in != &us_track_unnamed && in != label)
 		label->within = in;
 }
@@ -447,7 +414,7 @@ static void note_label(const struct us_block *b)
 static void add_call(const struct us_block *b)
 {
 	const struct us_flow_insn *f = &b->flow;
-	if (f->has_target && (f->target == b->end || us_is_no_call(b->pc, f->target)))
+	if (f->has_target && (f->target == b->end || us_is_no_call(b, f->target)))
 		return;
 	struct us_point *p = us_block_point(b, f->has_target ? f->target : 0);
 	if (!p)
@@ -490,11 +457,11 @@ void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb)
 static void add_jump(const struct us_block *b)
 {
 	const struct us_flow_insn *f = &b->flow;
-	bool goes_on = b->i + 1 == b->n && begins_function(b->end) &&
+	bool goes_on = b->i + 1 == b->n && us_block_begins(b, b->end) &&
 		       (f->flow == US_FLOW_ON || f->flow == US_FLOW_BRANCH);
 	bool jumps = f->flow == US_FLOW_JUMP || f->flow == US_FLOW_BRANCH;
 	bool far = jumps && !f->has_target;
-	bool to_function = jumps && f->has_target && begins_function(f->target);
+	bool to_function = jumps && f->has_target && us_may_begin(f->target);
 	if (!goes_on && !far && !to_function)
 		return;
 	uint64_t target = far || (goes_on && to_function) ? 0
@@ -535,24 +502,40 @@ static void add_flow(struct us_block *b)
 	}
 }
 
-static void compare_code(const struct us_block *b, const uint8_t *bytes)
-{
-	const struct us_function_range *r = us_functions_find(
-		&us_plugin.points.functions, b->pc);
-	if (r)
-		us_compare_code(r, us_points_function_at(&us_plugin.points, b->pc),
-				bytes, b->end - b->pc);
-}
-
 static void add_entry(const struct us_block *b)
 {
 	struct us_point like = { .pc = b->pc, .site.in = &us_track_unnamed };
-	like.entry.function = us_points_function_at(&us_plugin.points, b->pc);
+	like.entry.function = us_points_function_at(&us_plugin.points,
+						    us_block_address(b, b->pc));
 	like.entry.n_insn = (uint32_t)b->n;
 	like.entry.n_before = (uint32_t)b->i;
 	struct us_point *p = us_points_intern(&us_plugin.points, &like);
 	if (p)
 		us_block_before(b, entry_callback(), p);
+}
+
+static void on_other(unsigned i, void *data)
+{
+	const struct us_point *p = data;
+	us_plugin_take_turn(i);
+	us_track_enter_fast(&us_plugin_vcpu(i)->tracker, &p->entry);
+}
+
+/* The image's code calls a function of its own, all of which the guest has written
+ * over: it is entered. */
+static void add_other(const struct us_block *b)
+{
+	const struct us_functions *f = &us_plugin.points.functions;
+	for (unsigned k = 0; k == 0 || k < f->n_layer; k++) {
+		uint64_t at = us_layer_address(b->pc, k);
+		struct us_point like = { .pc = b->pc, .site.in = &us_track_unnamed };
+		if (!us_begins_at(at))
+			continue;
+		like.entry.function = us_points_function_at(&us_plugin.points, at);
+		struct us_point *p = us_points_intern(&us_plugin.points, &like);
+		if (p)
+			us_block_before(b, on_other, p);
+	}
 }
 
 /* A load of the link register and a return are reported together only if all
@@ -571,9 +554,13 @@ static void note_vector(struct us_block *b, const uint8_t *bytes, size_t n)
 	uint64_t gva;
 	if (!a->sets_vector || !a->sets_vector(&b->address, bytes, n, b->pc, &gva))
 		return;
-	struct us_track_function *f = us_points_function_at(&us_plugin.points, gva);
-	if (f->address == gva)
-		f->by_interrupt = true;
+	for (unsigned k = 0; k == 0 || k < us_plugin.points.functions.n_layer; k++) {
+		uint64_t at = us_layer_address(gva, k);
+		struct us_track_function *f = us_points_function_at(&us_plugin.points,
+								    at);
+		if (f->address == at)
+			f->by_interrupt = true;
+	}
 }
 
 static void translate_insn(struct us_block *b)
@@ -592,15 +579,16 @@ static void translate_insn(struct us_block *b)
 	if (b->has_last)
 		memcpy(b->last, bytes, sizeof(b->last));
 	note_vector(b, bytes, n);
-	bool begins = begins_function(b->pc);
+	bool begins = us_block_begins(b, b->pc);
 	if (b->load && (begins || !is_plain(&b->flow)))
 		us_link_flush(b);
 	if (b->pc == us_plugin.reset_vector)
 		us_block_before_here(b, on_reset);
-	if (begins) {
-		compare_code(b, bytes);
+	us_count_code(b->of, b->pc);
+	if (begins)
 		add_entry(b);
-	}
+	else if (b->of.other)
+		add_other(b);
 	if (b->flow.loads_stack)
 		us_block_before_here(b, on_switch);
 	if (b->flow.halts)
@@ -641,6 +629,8 @@ void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	note_thread();
 	if (!us_plugin.begun)
 		learn_reset_vector(tb);
+	if (b.n)
+		b.of = us_code_of_block(tb);
 	us_look_for_slide(tb, b.n);
 	count_instructions(tb, b.n);
 	if (us_plugin.boot)
