@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "backend/fake/fake.h"
-#include "cmd/dump_tasks.h"
+#include "cmd/dump/tasks.h"
 #include "cmd/inside.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dump_tasks.c: see dump_tasks.h. */
-#include "cmd/dump_tasks.h"
+/* tasks.c: see tasks.h. */
+#include "cmd/dump/tasks.h"
 
 #include <errno.h>
 #include <stdlib.h>

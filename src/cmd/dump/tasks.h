@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dump_tasks.h: the tasks of a Linux guest with their stacks, in the kernel and in the
+ * tasks.h: the tasks of a Linux guest with their stacks, in the kernel and in the
  * program below: what each waits for.
  *
  * They are read while the guest runs.  If a task ran while its stack was unwound, the
@@ -9,7 +9,7 @@
 #ifndef US_CMD_DUMP_TASKS_H
 #define US_CMD_DUMP_TASKS_H
 
-#include "cmd/dump_programs.h"
+#include "cmd/dump/programs.h"
 #include "cmd/record/kernel.h"
 
 struct us_dump_tasks {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dump.c: `uniscope dump`: one stack of every vCPU now: where does it hang? */
-#include "cmd/dump_samples.h"
-#include "cmd/dump_tasks.h"
+#include "cmd/dump/samples.h"
+#include "cmd/dump/tasks.h"
 #include "cmd/record/images.h"
 #include "cmd/record/kernel.h"
 #include "cmd/options.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dump_programs.h: the programs of a Linux guest's tasks: rules to unwind their stacks,
+ * programs.h: the programs of a Linux guest's tasks: rules to unwind their stacks,
  * and names of these and of the vCPUs' stacks, without files from the user.
  *
  * The mappings of each process, their call frame information and their dynamic symbols

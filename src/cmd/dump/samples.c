@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dump_samples.c: see dump_samples.h. */
-#include "cmd/dump_samples.h"
+/* samples.c: see samples.h. */
+#include "cmd/dump/samples.h"
 
 #include "base/clock.h"
 

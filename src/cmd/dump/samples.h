@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dump_samples.h: one sample of every vCPU now, the first that can be named.
+ * samples.h: one sample of every vCPU now, the first that can be named.
  *
  * A vCPU is sampled again while that may show where an image or the kernel is: at most
  * 24 times in all, and for at most 3 s.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dump_programs.c: see dump_programs.h. */
-#include "cmd/dump_programs.h"
+/* programs.c: see programs.h. */
+#include "cmd/dump/programs.h"
 
 #include "base/clock.h"
 
