@@ -31,7 +31,14 @@ enum us_code_base {
 			   the register base_reg.  x86 */
 	US_BASE_RESULT, /* of an exit: the value that the handler returned, which is the
 			   address of the saved registers.  Not on x86 */
+	US_BASE_EXIT_KEPT, /* of an exit: the register `from`, which functions preserve
+			      and which has an address of the stack that the frame is
+			      on.  Not on x86 */
+	US_BASE_EXIT_WORD, /* of an exit: the word at the stack pointer, `from` words
+			      on, as above.  Not on x86 */
 };
+
+#define US_CODE_EXIT_WORDS 32 /* US_BASE_EXIT_WORD: how far the word may be */
 
 /* What the code has done with the stack pointer it was entered with. */
 enum us_code_stack {
@@ -93,7 +100,8 @@ struct us_code_rule {
 				  pointer, -2 the one above; fp_at is counted from
 				  there, too */
 	};
-	uint8_t ra; /* enum us_code_ra */
+	uint8_t ra : 3;	  /* enum us_code_ra */
+	uint8_t from : 5; /* of US_BASE_EXIT_KEPT and US_BASE_EXIT_WORD */
 	union {
 		int8_t sp_was; /* of an exit: where the stack pointer of the interrupted
 				  code is, in words from the CFA (negative);

@@ -18,6 +18,7 @@ struct us_link_flow {
 	struct us_code_place place;
 	struct us_link_state arrived;
 	bool returned;		   /* assume that CALLs return their argument */
+	bool follows;		   /* count from a stack pointer that the way loads */
 	uint8_t want;		   /* the register that is traced, or US_LINK_NO_REG */
 	struct us_link_state left; /* at the exit that a path has led to */
 };
@@ -73,6 +74,23 @@ bool us_link_has_result(struct us_link_flow *f, us_gva pc);
  * previous stack pointer.  Without one, *ret is unchanged. */
 void us_link_kept_at(const struct us_link_flow *f, const struct us_link_state *st,
 		     struct us_code_rule *ret);
+
+/* Has a path from the function's start last led to this place?  Then f->arrived is the
+ * state there. */
+bool us_link_has_arrived(const struct us_link_flow *f, const struct us_code_place *at);
+
+/*
+ * Let SP stand for an address of the function's first stack that a register has at the
+ * place, if one that functions preserve has any.  *ret_base, *ret_reg: what SP is
+ * counted from then.
+ */
+bool us_link_begin_kept(const struct us_link_flow *f, const struct us_code_place *at,
+			struct us_link_state *st, uint8_t *ret_base, uint8_t *ret_reg);
+/* If the stack pointer was just loaded from a word of the stack, let SP stand for it
+ * from now on, once in a path. */
+void us_link_follow_word(const struct us_link_machine *m, struct us_link_state *st);
+/* Count a rule that counts from SP from that base instead; false: it cannot be. */
+bool us_link_count_from(struct us_code_rule *rule, uint8_t base, uint8_t from);
 
 /* The rule if the new stack pointer and pc are both words of the present stack.  False:
  * no rule can say so. */

@@ -200,13 +200,12 @@ static struct us_link_value loaded(const struct us_link_flow *f,
 {
 	const struct us_link_state *st = &f->arrived;
 	struct us_link_value sp = st->reg[f->machine->sp], was = st->exit_pc;
-	bool is_there = at->start && f->place.start == at->start &&
-			f->place.pc == at->pc && f->place.after_call == at->after_call;
 	if (v.sym == US_LSYM_REG)
 		was = st->reg[v.off];
 	else if (v.sym != US_LSYM_EXIT)
 		return v;
-	if (!is_there || was.sym != US_LSYM_MEM_SP || sp.sym != US_LSYM_SP)
+	if (!us_link_has_arrived(f, at) || was.sym != US_LSYM_MEM_SP ||
+	    sp.sym != US_LSYM_SP)
 		return v;
 	was.off -= sp.off;
 	return was;
@@ -227,7 +226,8 @@ static void set_sp_was(const struct us_link_state *st, uint8_t mem,
 static void rule_of_exit(const struct us_link_flow *f, const struct us_code_place *at,
 			 const struct us_link_state *st, struct us_code_rule *ret)
 {
-	struct us_link_value pc = loaded(f, at, st->exit_pc);
+	struct us_link_value pc = st->by_word ? st->exit_pc
+					      : loaded(f, at, st->exit_pc);
 	struct us_link_value ra = st->reg[f->machine->ra];
 	struct us_link_value sp = st->reg[f->machine->sp];
 	/* The processor already has it, and the exception's frame is off the stack. */
@@ -317,6 +317,8 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		}
 		if (insn.kind == US_LINK_EXIT) {
 			rule_of_exit(f, at, &p->st, ret);
+			if (p->st.by_word)
+				us_link_count_from(ret, US_BASE_EXIT_WORD, p->st.word);
 			f->left = p->st;
 			return LEAVES;
 		}
@@ -330,6 +332,8 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		}
 		if (!us_link_flow_step(f, p->pc, &insn, &p->st))
 			return DEAD;
+		if (f->follows)
+			us_link_follow_word(f->machine, &p->st);
 		if (insn.kind == US_LINK_BRANCH)
 			us_link_flow_pend(f, to, p->order, &p->st);
 		if (!jumps && us_code_place_runs_out(at, p->pc, next))
@@ -447,6 +451,25 @@ static enum us_code_exit with_result(struct us_link_flow *f,
 	return how;
 }
 
+/* The handler works on a stack of its own. */
+static enum us_code_exit from_away(struct us_link_flow *f,
+				   const struct us_code_place *at,
+				   const struct us_link_path *p,
+				   struct us_code_rule *rule)
+{
+	struct us_link_path kept = *p;
+	uint8_t base, reg;
+	if (us_link_begin_kept(f, at, &kept.st, &base, &reg)) {
+		enum us_code_exit how = to_return(f, at, kept, rule);
+		if (how == US_EXIT_IRET && us_link_count_from(rule, base, reg))
+			return how;
+	}
+	f->follows = true;
+	enum us_code_exit how = to_return(f, at, *p, rule);
+	f->follows = false;
+	return how;
+}
+
 enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 					 const struct us_code_place *at,
 					 struct us_code_rule *rule)
@@ -463,6 +486,8 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 	 * that it was given. */
 	bool unknown = how == US_EXIT_IRET && rule->base == US_BASE_NONE;
 	if (unknown && with_result(f, at, p, &other) == US_EXIT_IRET && other.base)
+		*rule = other;
+	else if (unknown && from_away(f, at, &p, &other) == US_EXIT_IRET && other.base)
 		*rule = other;
 	return how;
 }

@@ -75,18 +75,35 @@ static enum us_code_save saved_from_start(struct us_link_flow *f,
 	return v.sym == US_LSYM_SP ? save_in(v, 0, ret_off) : US_SAVE_LOST;
 }
 
+/* Is a word that was counted from SP counted from the same base as the rule's CFA? */
+static bool counts_from_sp(const struct us_code_rule *rule)
+{
+	return rule->base == US_BASE_SP || rule->base == US_BASE_EXIT_KEPT ||
+	       rule->base == US_BASE_EXIT_WORD;
+}
+
+/* The way out as us_sites_analyse() finds it, with what leads to the place. */
+static bool exits(struct us_link_flow *f, const struct us_code_place *at,
+		  struct us_code_rule *ret)
+{
+	struct us_code_rule start[2];
+	if (at->start)
+		us_link_rule_from_start(f, at, start);
+	return us_link_rule_to_return(f, at, ret) == US_EXIT_IRET;
+}
+
 /* The handler restores it. */
 static enum us_code_save saved_by_exit(struct us_link_flow *f,
 				       const struct us_code_place *at, int32_t *ret_off)
 {
 	struct us_code_rule rule;
 	struct us_link_value v;
-	if (us_link_rule_to_return(f, at, &rule) != US_EXIT_IRET)
+	if (!exits(f, at, &rule))
 		return US_SAVE_LOST;
 	if (is_wanted(f, &f->left))
 		return US_SAVE_NONE;
 	v = f->left.reg[f->want];
-	return v.sym == US_LSYM_MEM_SP && rule.base == US_BASE_SP &&
+	return v.sym == US_LSYM_MEM_SP && counts_from_sp(&rule) &&
 			       !us_link_state_is_new(&f->left, v)
 		       ? save_in(v, rule.cfa, ret_off)
 		       : US_SAVE_LOST;
@@ -96,10 +113,10 @@ static enum us_code_save state_by_exit(struct us_link_flow *f,
 				       const struct us_code_place *at, int32_t *ret_off)
 {
 	struct us_code_rule rule;
-	if (us_link_rule_to_return(f, at, &rule) != US_EXIT_IRET)
+	if (!exits(f, at, &rule))
 		return US_SAVE_LOST;
 	struct us_link_value v = f->left.exit_state;
-	bool there = (rule.base == US_BASE_SP && v.sym == US_LSYM_MEM_SP) ||
+	bool there = (counts_from_sp(&rule) && v.sym == US_LSYM_MEM_SP) ||
 		     (rule.base == US_BASE_FP && v.sym == US_LSYM_MEM_FP);
 	return there && !us_link_state_is_new(&f->left, v)
 		       ? save_in(v, rule.cfa, ret_off)

@@ -43,6 +43,9 @@ struct us_link_state {
 	 * written, and those that were written first. */
 	uint64_t read[US_LINK_NEAR / 64], written[US_LINK_NEAR / 64];
 	uint8_t stack; /* enum us_code_stack: of the initial stack pointer */
+	/* SP now stands for what was in this word, counted from SP before. */
+	bool by_word;
+	uint8_t word;
 	/* The register that is traced, or US_LINK_NO_REG; and the address where its
 	 * initial value was stored. */
 	uint8_t want;

@@ -21,7 +21,8 @@ static bool is_in_place(const struct us_walk *w, us_gva cfa)
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
 	bool away = rule->base == US_BASE_KEPT || rule->base == US_BASE_WORD ||
-		    rule->base == US_BASE_RESULT ||
+		    rule->base == US_BASE_RESULT || rule->base == US_BASE_EXIT_KEPT ||
+		    rule->base == US_BASE_EXIT_WORD ||
 		    (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
 	return away && rule->ra != US_RA_BELOW && w->n_switch < US_MAX_SWITCHES;
 }
@@ -37,11 +38,15 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 		us_trail_leave(w); /* it is not in a word of the stack */
 	if (rule->base == US_BASE_KEPT)
 		return us_walk_register(w, rule->base_reg, ret);
+	if (rule->base == US_BASE_EXIT_KEPT)
+		return us_walk_register(w, rule->from, ret);
 	*ret = w->reg[reg];
 	if (!us_walk_knows(w, reg))
 		return false;
 	if (rule->base == US_BASE_WORD)
 		return us_walk_read(w, *ret + 8ULL * rule->base_at, ret);
+	if (rule->base == US_BASE_EXIT_WORD)
+		return us_walk_read(w, *ret + 8ULL * rule->from, ret);
 	return rule->base == US_BASE_SP || rule->base == US_BASE_FP ||
 	       (rule->base == US_BASE_RESULT && !w->after_call);
 }
