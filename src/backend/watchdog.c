@@ -28,7 +28,8 @@
 /* The page that parent and child both see. */
 struct shared {
 	_Atomic uint64_t held_since;
-	atomic_bool quiet; /* the parent has detached: its exit is no alarm */
+	_Atomic uint64_t fired_ns; /* when it stepped in; 0: not yet */
+	atomic_bool quiet;	   /* the parent has detached: its exit is no alarm */
 };
 
 struct us_watchdog {
@@ -112,6 +113,7 @@ static _Noreturn void watch(const struct us_watchdog_opts *o, struct shared *sha
 			break;
 		}
 	}
+	atomic_store(&shared->fired_ns, us_now_ns());
 	o->resume(o->ctx, held);
 	_exit(0);
 }
@@ -155,12 +157,19 @@ bool us_watchdog_hold(struct us_watchdog *w)
 }
 
 /* The guest runs, or the watchdog sees to that.  The terminal may stop this process in
- * here for hours, which the guest must not be charged with: so when is read before. */
+ * here for hours, which the guest must not be charged with: so when is read before.
+ * Nor with the time for which this process stood (SIGSTOP) after the watchdog fired. */
+static uint64_t held_until(const struct us_watchdog *w)
+{
+	uint64_t fired_ns = atomic_load(&w->shared->fired_ns);
+	return fired_ns ? fired_ns : us_now_ns();
+}
+
 static void let_go(struct us_watchdog *w)
 {
 	if (!w->holds)
 		return;
-	w->let_go_ns = us_now_ns();
+	w->let_go_ns = held_until(w);
 	w->holds = false;
 	us_job_let_go();
 }
@@ -199,7 +208,7 @@ bool us_watchdog_release(struct us_watchdog *w)
 
 uint64_t us_watchdog_let_go_ns(const struct us_watchdog *w)
 {
-	return w->holds ? us_now_ns() : w->let_go_ns;
+	return w->holds ? held_until(w) : w->let_go_ns;
 }
 
 bool us_watchdog_fired(const struct us_watchdog *w)

@@ -55,7 +55,8 @@ bool us_watchdog_renew(struct us_watchdog *w);
 /* The guest runs again.  False: the watchdog resumed it first.  The terminal may stop
  * this process before it returns. */
 bool us_watchdog_release(struct us_watchdog *w);
-/* Hot path: when the last hold ended, before any such stop; now if it has not ended. */
+/* Hot path: when the last hold ended, before any such stop: at the latest when the
+ * watchdog stepped in; now if it has not ended. */
 uint64_t us_watchdog_let_go_ns(const struct us_watchdog *w);
 
 /* Make the watchdog take over now, as if this process had ended: it treats a held guest

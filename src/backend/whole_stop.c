@@ -166,6 +166,16 @@ static void find_next(struct us_whole_stop *w)
 		w->at++;
 }
 
+/* What it took from the guest was taken all the same. */
+static int lose_sample(struct us_whole_stop *w, int r)
+{
+	if (w->undone_ns) {
+		us_pacer_done(&w->pacer, 0, us_now_ns(), w->undone_ns);
+		us_pacer_failed(&w->pacer, w->pacer.weight);
+	}
+	return w->broken = r;
+}
+
 static int begin_sample(struct us_whole_stop *w)
 {
 	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
@@ -175,9 +185,10 @@ static int begin_sample(struct us_whole_stop *w)
 		return 0;
 	note_due(w);
 	us_running_pc_read(&w->running, w->busy & w->mask);
+	w->undone_ns = 0;
 	int r = w->ops->sample(w->ctx);
 	if (r < 0)
-		return w->broken = r;
+		return lose_sample(w, r);
 	w->at = 0;
 	find_since(w, us_now_ns());
 	tell_state_since(w, n_busy);

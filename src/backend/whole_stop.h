@@ -17,7 +17,7 @@ struct us_whole_stop_ops {
 	/* Sleep until t_ns while the guest runs.  -EINTR: a signal came. */
 	int (*sleep)(void *ctx, uint64_t t_ns);
 	/* Stop the guest and read the vCPUs in mask: sets got, asked_ns and t_ns.  If
-	 * something fails after the stop, it undoes the stop. */
+	 * something fails after the stop, it undoes the stop, and sets undone_ns. */
 	int (*sample)(void *ctx);
 	/* *ret_ns, always set: since when the guest runs.  The terminal may stop this
 	 * process on the way back from there. */
@@ -61,6 +61,7 @@ struct us_whole_stop {
 	uint64_t asked_ns;  /* when the request to stop went out */
 	uint64_t t_ns;	    /* when the guest was known to be stopped */
 	uint64_t since_ns;  /* since when the vCPUs did not run, on average */
+	uint64_t undone_ns; /* how long a sample that failed held the guest */
 	uint64_t told_ns;   /* captures' held_ns covers the stop up to this time */
 	uint64_t got;	    /* bit n: vCPU n was read */
 	uint64_t busy;	    /* bit n: the thread of vCPU n had work when it was due */

@@ -189,6 +189,7 @@ enum behaviour {
 	FLOODS,	      /* events without a pause, after three stops */
 	CLOSES_LATER, /* hangs up after three stops */
 	SNAPSHOTS,    /* stands by itself after three stops, until it is looked at */
+	STOPS_US,     /* SIGSTOP in the third stop, until the guest goes on */
 	SLEEPS, /* at first, until it was looked at often, and after three stops */
 };
 
@@ -250,6 +251,14 @@ static void fall_asleep_or_wake_up(int fd, bool looked, unsigned stops)
 	looks = 0;
 }
 
+static pid_t peer_of(int fd)
+{
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	return cred.pid;
+}
+
 static void answer(int fd, struct peer_page *page, int behaviour, const char *msg)
 {
 	const char *id = strstr(msg, "\"id\"");
@@ -269,6 +278,9 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 		return;
 	}
 	const char *value = "{}";
+	bool third = behaviour == STOPS_US && atomic_load(&page->stops) == 3;
+	if (third && strstr(msg, "\"cont\""))
+		kill(peer_of(fd), SIGCONT);
 	if (strstr(msg, "query-status"))
 		value = asleep ? "{\"running\": false, \"status\": \"suspended\"}"
 			       : "{\"running\": true, \"status\": \"running\"}";
@@ -281,6 +293,10 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 	else if (strstr(msg, "\"stop\"")) {
 		atomic_store(&page->running, false);
 		atomic_fetch_add(&page->stops, 1);
+		if (behaviour == STOPS_US && atomic_load(&page->stops) == 3) {
+			kill(peer_of(fd), SIGSTOP);
+			return;
+		}
 		say(fd, "{\"timestamp\": {}, \"event\": \"STOP\"}\r\n");
 	} else if (strstr(msg, "\"cont\"")) {
 		atomic_store(&page->running, true);
@@ -428,7 +444,8 @@ static void monitors_fail_later(void **state)
 		assert_int_equal(r < 0 ? r : 0, lasts ? 0 : -ECONNRESET);
 		struct us_backend_counts k;
 		b->ops->counts(b, &k);
-		assert_int_equal(k.failed > 0, behaviour == GARBLED_INFO);
+		/* The one that ended it was a look, too. */
+		assert_int_equal(k.failed > 0, behaviour == GARBLED_INFO || !lasts);
 		if (!lasts) {
 			b->ops->explain(b, r, &e);
 			printf("# %d: %s\n", behaviour, e.msg);
@@ -438,6 +455,45 @@ static void monitors_fail_later(void **state)
 			assert_true(peer_runs(&p));
 		peer_stop(&p);
 	}
+}
+
+/* In a process of its own.  0: it says why, and counts the hold. */
+static int stopped_in_a_hold(const char *path)
+{
+	struct us_err e = { 0 };
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	struct us_target t = target_of(path);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	struct us_backend_counts k;
+	if (b->ops->start(b, &s, &e))
+		return 1;
+	int n, r = look_on(b, false, &n);
+	b->ops->explain(b, r, &e);
+	b->ops->counts(b, &k);
+	printf("# %s, %.3f s taken\n", e.msg, (double)k.stolen_ns / US_NS_PER_SEC);
+	fflush(stdout);
+	us_backend_close(b);
+	return !(r < 0 && strstr(e.msg, "the watchdog had to resume the guest") &&
+		 k.stolen_ns > 3 * US_NS_PER_SEC && k.failed);
+}
+
+static void the_profiler_is_stopped_in_a_hold(void **state)
+{
+	struct peer p;
+	int status;
+	(void)state;
+	peer_start(&p, serve_monitor, STOPS_US);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(stopped_in_a_hold(p.path));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_true(peer_runs(&p));
+	peer_stop(&p);
 }
 
 static void migrations_are_seen(void **state)
@@ -545,6 +601,7 @@ int main(void)
 		cmocka_unit_test(resumed_in_mid_look),
 		cmocka_unit_test(sleeps_and_wakes_up),
 		cmocka_unit_test(monitors_fail_later),
+		cmocka_unit_test(the_profiler_is_stopped_in_a_hold),
 		REMOTE_TESTS(&monitor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

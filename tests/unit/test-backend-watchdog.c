@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "backend/watchdog.h"
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/rights.h"
@@ -110,7 +111,11 @@ static void steps_in_when_held_too_long(void **state)
 	assert_true(us_watchdog_hold(w));
 	assert_int_equal(heard(p[0], 10000), 'H');
 	assert_true(us_watchdog_fired(w));
+	/* It is not charged with what passes from then on. */
+	usleep(200000);
+	assert_true(us_watchdog_let_go_ns(w) < us_now_ns() - 190 * US_NS_PER_MS);
 	assert_false(us_watchdog_release(w));
+	assert_true(us_watchdog_let_go_ns(w) < us_now_ns() - 190 * US_NS_PER_MS);
 	assert_false(us_watchdog_hold(w));
 	us_watchdog_stop(w);
 	close(p[0]);

@@ -197,6 +197,9 @@ static int sample(void *ctx)
 {
 	struct gdb *b = ctx;
 	int r = us_gdb_session_sample(b->session, b->remote.stop.mask, &b->sample);
+	uint64_t until_ns = us_watchdog_let_go_ns(b->session->watchdog);
+	if (r < 0 && until_ns > b->sample.asked_ns) /* it has held the guest */
+		b->remote.stop.undone_ns = until_ns - b->sample.asked_ns;
 	b->remote.stop.asked_ns = b->sample.asked_ns;
 	b->remote.stop.t_ns = b->sample.t_ns;
 	b->remote.stop.got = b->sample.got;

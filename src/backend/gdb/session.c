@@ -24,6 +24,8 @@
 #define LEAST_NAP_NS (10 * US_NS_PER_US)
 #define MOST_NAP_NS  (500 * US_NS_PER_US)
 
+static const char watchdog_why[] = "the watchdog had to resume the guest";
+
 static int lost(struct us_gdb_session *s, int code, const char *why)
 {
 	s->client.why = why;
@@ -385,7 +387,7 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 	if (r < 0 || !may_stop(s, ret->asked_ns))
 		return r;
 	if (!us_watchdog_hold(s->watchdog))
-		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
+		return lost(s, -ECONNRESET, watchdog_why);
 	ret->asked_ns = s->asked_ns = us_now_ns();
 	ret->refused = 0;
 	s->ran_on = false;
@@ -396,7 +398,8 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 		r = regain(s, ret);
 	ret->got = mask & ~ret->refused;
 	if (r < 0) {
-		const char *why = s->client.why;
+		const char *why = us_watchdog_fired(s->watchdog) ? watchdog_why
+								 : s->client.why;
 		if (r == -ETIMEDOUT && s->qemu)
 			us_gdb_session_leave(s);
 		else
@@ -457,15 +460,18 @@ int us_gdb_session_resume(struct us_gdb_session *s)
 	/* One byte to a guest that it has let go, as we were held up for longer than
 	 * its time, would stop that again, and nobody would let it go. */
 	if (s->run == US_GDB_HELD && !us_watchdog_renew(s->watchdog))
-		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
+		return lost(s, -ECONNRESET, watchdog_why);
 	int r = s->run == US_GDB_HELD ? ask_migrated(s) : 0;
 	if (r == 0 && s->run == US_GDB_HELD)
 		r = tell_resume(s);
+	/* It reads what comes on this connection, too: then nothing seems to come. */
+	if (r == -ETIMEDOUT && us_watchdog_fired(s->watchdog))
+		return lost(s, -ECONNRESET, watchdog_why);
 	if (r < 0 || s->run != US_GDB_HELD)
 		return r;
 	s->run = US_GDB_RUNS;
 	if (!us_watchdog_release(s->watchdog))
-		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
+		return lost(s, -ECONNRESET, watchdog_why);
 	return 0;
 }
 

@@ -40,6 +40,8 @@
 #define CONT_END    "}\n"
 #define CONT_CANCEL ",\"not\":0}\n"
 
+static const char watchdog_why[] = "the watchdog had to resume the guest";
+
 extern const struct us_backend_ops us_backend_qmp;
 
 struct qmp {
@@ -272,8 +274,9 @@ static int end_hold(struct qmp *b)
 		return leave_to_watchdog(b);
 	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
 	b->guarded = false;
-	if (!ours && r == 0) {
-		b->stream.why = "the watchdog had to resume the guest";
+	/* It reads what comes on this connection, too: then nothing seems to come. */
+	if (!ours && (r == 0 || r == -ETIMEDOUT)) {
+		b->stream.why = watchdog_why;
 		r = -ECONNRESET;
 	}
 	return r < 0 ? failed(b, r, b->stream.why) : 0;
@@ -333,6 +336,20 @@ static int skip(struct qmp *b)
 	return 0;
 }
 
+/* A sample that failed with r has held the guest all the same. */
+static int undo_sample(struct qmp *b, int r)
+{
+	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
+	bool held = b->guarded;
+	if (end_hold(b) < 0 && us_watchdog_fired(b->watchdog) &&
+	    b->stream.why == watchdog_why)
+		why = watchdog_why;
+	if (held)
+		b->remote.stop.undone_ns = us_watchdog_let_go_ns(b->watchdog) -
+					   b->remote.stop.asked_ns;
+	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
+}
+
 /* Stop the guest and read the chosen vCPUs. What fails after the stop is undone. */
 static int sample(void *ctx)
 {
@@ -350,7 +367,7 @@ static int sample(void *ctx)
 	/* Of a guest that stands already the watchdog must not know. */
 	b->guarded = !b->paused;
 	if (b->guarded && !us_watchdog_hold(b->watchdog))
-		return failed(b, -ECONNRESET, "the watchdog had to resume the guest");
+		return failed(b, -ECONNRESET, watchdog_why);
 	put_sample(b, batch);
 	b->remote.stop.got = 0;
 	b->remote.stop.asked_ns = us_now_ns();
@@ -365,9 +382,7 @@ static int sample(void *ctx)
 	/* Of a guest that its owner let go meanwhile the registers fit nothing. */
 	if (r == 0)
 		return b->resumed ? 0 : read_vcpus(b);
-	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
-	(void)!end_hold(b);
-	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
+	return undo_sample(b, r);
 }
 
 static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
