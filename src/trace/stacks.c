@@ -161,6 +161,27 @@ struct us_track_stack *us_track_stacks_left(struct us_track_stacks *s,
 	return found;
 }
 
+struct us_track_stack *us_track_stacks_awaiting(struct us_track_stacks *s,
+						const struct us_track_function *f,
+						uint16_t vcpu)
+{
+	struct us_track_stack *found = NULL;
+	lock(s);
+	for (unsigned i = 0; i < s->n; i++) {
+		struct us_track_stack *x = &s->v[i];
+		if (x->awaits == f && x->boot == s->boot &&
+		    (!found || x->used > found->used))
+			found = x;
+	}
+	if (found) {
+		found->awaits = NULL;
+		found->owner = vcpu;
+		found->used = ++s->time;
+	}
+	unlock(s);
+	return found;
+}
+
 /* An unused stack; else the empty one whose last use is longest ago; else any, by last
  * use. */
 static struct us_track_stack *oldest(struct us_track_stacks *s)
@@ -184,6 +205,7 @@ struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t 
 	struct us_track_stack *x = oldest(s);
 	us_track_set_top(x, x->frame - 1);
 	x->over = x->epoch = 0;
+	x->awaits = NULL;
 	x->root = 0;
 	memset(x->page, 0, sizeof(x->page));
 	x->low = x->high = sp;

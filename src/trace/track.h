@@ -141,6 +141,11 @@ struct us_track_stack {
 	uint32_t epoch;	  /* epoch of events in which its open frames were written */
 	uint32_t boot;	  /* boot of the machine; frames of earlier boots have ended */
 	uint64_t root;	  /* us_track_memory.root */
+	/* What ran here was interrupted just before it entered this function, by the
+	 * call or jump whose enum us_track_next is awaits_next; us_track_unnamed: one
+	 * that was not known.  NULL: it was not, or has gone on. */
+	const struct us_track_function *awaits;
+	uint8_t awaits_next;
 	struct {
 		uint64_t number, gpa; /* gpa 0: none */
 	} page[US_TRACK_PAGES];
@@ -199,6 +204,11 @@ struct us_track_stack *us_track_stacks_left(struct us_track_stacks *s,
 					    const struct us_track_stack *now,
 					    uint64_t sp,
 					    const struct us_track_memory *m);
+/* The stack on which f is about to be entered, since an interrupt came in between.  The
+ * vCPU then owns it, and f is not awaited there any more.  NULL: none. */
+struct us_track_stack *us_track_stacks_awaiting(struct us_track_stacks *s,
+						const struct us_track_function *f,
+						uint16_t vcpu);
 /* Note that the stack has this memory. */
 void us_track_stack_learn(struct us_track_stack *s, uint64_t sp,
 			  const struct us_track_memory *m);

@@ -53,6 +53,18 @@ void us_track_resume(struct us_tracker *t, const struct us_track_frame *x)
 		go_on(t);
 }
 
+/* The kernel may keep the interrupted program's registers elsewhere, and resume it from
+ * there, after others, with nothing left of the interrupt. */
+static void await(struct us_tracker *t)
+{
+	const struct us_track_function *f = t->function;
+	if (t->link || (t->next != US_NEXT_ENTRY && t->next != US_NEXT_CALL &&
+			t->next != US_NEXT_JUMP))
+		return;
+	t->stack->awaits = f && t->next != US_NEXT_CALL ? f : &us_track_unnamed;
+	t->stack->awaits_next = t->next;
+}
+
 /* Entered by an interrupt, a fault or a trap, which may have changed the stack. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
 			   uint32_t parent, bool save, bool trap)
@@ -60,6 +72,8 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 	const struct us_track_frame *under = top(t);
 	uint16_t number = t->stack->number;
 	uint32_t node = t->vcpu->node;
+	if (save)
+		await(t);
 	struct us_track_frame *x = us_track_push(t, parent, f,
 						 t->link ? 0
 						 : under ? under->sp - 1
@@ -125,6 +139,26 @@ static void begin_thread(struct us_tracker *t, const struct us_track_function *f
 		enter_node(t, US_EVENT_ENTER);
 }
 
+/* An exception return led to f, and nothing is left of what it resumes: that was
+ * interrupted on another stack right before it entered f. */
+static bool enter_awaited(struct us_tracker *t, struct us_track_function *f)
+{
+	struct us_track_stack *s = t->sp == US_TRACK_ANYWHERE && !t->link
+					   ? us_track_stacks_awaiting(t->stacks, f,
+								      t->number)
+					   : NULL;
+	if (!s)
+		return false;
+	us_track_resume_stack(t, s->number);
+	t->vcpu->switches++;
+	t->next = US_NEXT_NOTHING;
+	t->unsure = true;
+	go_on(t);
+	if (s->awaits_next == US_NEXT_JUMP)
+		jump_to(t, f);
+	return true;
+}
+
 /* Enter f as the preceding instruction announced; sure: the processor's state confirms
  * it.  False: something else came in between. */
 static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool sure)
@@ -151,6 +185,8 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 	case US_NEXT_ROOT:
 		if (by_interrupt)
 			return false;
+		if (enter_awaited(t, f))
+			return true;
 		t->next = US_NEXT_NOTHING;
 		if (us_track_push_base(t, f, t->sp)) {
 			us_track_top(t->stack)->begun = t->sp == US_TRACK_ANYWHERE;

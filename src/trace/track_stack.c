@@ -34,6 +34,7 @@ void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
 {
 	us_track_set_top(s, s->frame - 1);
 	s->over = s->epoch = 0;
+	s->awaits = NULL;
 	s->tree_of = t->number;
 	s->low = US_TRACK_ANYWHERE;
 	s->high = 0;
@@ -41,11 +42,12 @@ void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
 
 /* An exception return entered a function without a caller, on a stack that was not
  * known.  What ran on that stack before has ended, because what runs there now was not
- * called. */
-static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s)
+ * called.  Unless that was interrupted where it was about to enter a function. */
+static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s,
+		      const struct us_track_stack *is)
 {
 	return us_track_n(s) && s->frame[0].begun && s->owner == t->number &&
-	       s->low > s->high && !t->entered;
+	       s->low > s->high && !t->entered && !is->awaits;
 }
 
 /* An interrupt had its own stack for a while.  It is back on the one that it
@@ -66,10 +68,12 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	const struct us_track_memory m = us_track_memory_of(t, sp);
 	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, &m,
 							 t->number);
-	if (is && is != was && has_begun(t, was)) {
+	if (is && is != was && has_begun(t, was, is)) {
 		us_track_end_stack(t, is);
 		is = NULL;
 	}
+	if (is)
+		is->awaits = NULL;
 	uint8_t entered = t->entered;
 	t->entered = 0;
 	t->unsure = false;
@@ -129,6 +133,7 @@ void us_track_resume_stack(struct us_tracker *t, uint16_t number)
 {
 	t->stack = &t->stacks->v[number];
 	t->stack->owner = t->number;
+	t->stack->awaits = NULL;
 	us_track_move_here(t, t->stack, 0);
 }
 
