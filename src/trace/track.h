@@ -116,7 +116,8 @@ struct us_track_frame {
 	/* With link registers.  alternate: called with another register than usual;
 	 * foreign: the address that it stored is not a call's. */
 	bool alternate : 1, foreign : 1;
-	bool begun : 1; /* an exception return entered it, and it has no caller */
+	bool begun : 1;	  /* an exception return entered it, and it has no caller */
+	bool handles : 1; /* a base, of an interrupt's code that went to this stack */
 } __attribute__((__aligned__(64)));
 
 /* The memory behind an address on a stack: different programs have stacks at the same

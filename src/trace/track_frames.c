@@ -68,7 +68,8 @@ static uint32_t parent_of(struct us_tracker *t, const struct us_track_stack *s,
 {
 	const struct us_track_frame *f = &s->frame[i];
 	const struct us_track_stack *under = &t->stacks->v[f->under];
-	if (f->kind == US_TRACK_INTERRUPT && !f->trap)
+	if ((f->kind == US_TRACK_BASE && f->handles) ||
+	    (f->kind == US_TRACK_INTERRUPT && !f->trap))
 		return us_track_interrupts_node(t);
 	if (f->kind == US_TRACK_INTERRUPT && under != s)
 		return us_track_n(under) && under->tree_of == t->number

@@ -104,7 +104,8 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	x->node = node_below(t, parent, f);
 	x->function = f;
 	x->kind = (uint8_t)kind;
-	x->trap = x->doubted = x->alternate = x->foreign = x->begun = false;
+	x->trap = x->doubted = x->alternate = x->foreign = x->begun = x->handles =
+		false;
 	us_track_set_top(s, x);
 	t->vcpu->node = x->node;
 	return x;

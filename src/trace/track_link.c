@@ -282,6 +282,30 @@ static bool called_there(const struct us_track_stack *s, uint8_t n)
 	return all >= n && s->frame[all - n].kind == US_TRACK_CALL;
 }
 
+/* An interrupt's function, in frame n of its stack, from 1, goes on here, on a stack
+ * for interrupts: it is called by what it calls here, and left behind on the other one.
+ */
+static void handle_here(struct us_tracker *t, const struct us_track_stack *was,
+			uint32_t n, const struct us_track_function *in)
+{
+	const struct us_track_frame *x = &was->frame[n - 1];
+	struct us_track_frame *base = top(t);
+	if (x->kind != US_TRACK_INTERRUPT || x->trap || x->function != in)
+		return;
+	if (base && (base->kind != US_TRACK_BASE || base->function != in))
+		return;
+	if (base) {
+		base->node = child(t, us_track_interrupts_node(t), in);
+	} else {
+		base = us_track_push(t, us_track_interrupts_node(t), in,
+				     US_TRACK_ANYWHERE, US_TRACK_BASE);
+		if (!base)
+			return;
+		us_track_note_found(t);
+	}
+	base->handles = true;
+}
+
 /* Find the stack with this address, on which the function `in` runs.  False: none is
  * known. */
 static bool resolve(struct us_tracker *t, const struct us_track_function *in,
@@ -314,6 +338,8 @@ static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 		end_calls(t, in, below);
 	else if (in)
 		end_calls_below(t, in, below, entered);
+	if (!same && in && us_track_n(was) > entered)
+		handle_here(t, was, us_track_n(was) - entered, in);
 	if (!same && entered) {
 		if (entered == 1)
 			us_track_bring_entered(t, was);

@@ -342,6 +342,42 @@ static void an_interrupt(void **state)
 	expect_function(m, 0x2000, 2, 4);
 }
 
+/* Its entry stores the register before it goes to the stack for interrupts.  What it
+ * calls there stores it, too, or not before its own calls. */
+static void an_interrupt_with_its_own_stack(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	for (unsigned n = 0; n < 4; n++) {
+		m->insns += 2;
+		enter(m, TICK, 3);
+		saved(m, TICK, 0x7f08);
+		switch_stack(m, TICK);
+		call(m, TICK, F);
+		enter(m, F, 2);
+		if (n & 1)
+			saved(m, F, 0x100008);
+		call(m, F, G);
+		enter(m, G, 2);
+		saved(m, G, 0xffff8);
+		expect_path(m, "2;5000;2000;3000");
+		loaded(m, G, 0xffff8);
+		ret(m, G);
+		if (n & 1)
+			loaded(m, F, 0x100008);
+		ret(m, F);
+		expect_path(m, "2;5000");
+		m->insns += 1;
+		switch_stack(m, TICK);
+		loaded(m, TICK, 0x7f08);
+		eret(m, TICK);
+		expect_path(m, "1000");
+	}
+	expect_function(m, 0x2000, 4, 8);
+	expect_function(m, 0x3000, 4, 8);
+	expect_function(m, 0x5000, 4, 16);
+}
+
 /* Code without names, on a stack of its own: by a trap, and by an interrupt between a
  * call and its function. */
 static void firmware(void **state)
@@ -541,6 +577,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_call_behind_a_jump_is_one, start,
 						stop),
 		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt_with_its_own_stack, start,
+						stop),
 		cmocka_unit_test_setup_teardown(a_kernel_below_a_program, start, stop),
 		cmocka_unit_test_setup_teardown(firmware, start, stop),
 		cmocka_unit_test_setup_teardown(the_first_interrupt, start, stop),
