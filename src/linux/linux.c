@@ -325,6 +325,17 @@ static int add_orc(struct us_linux *l, const struct us_orc *o,
 	return r ? r : add_modules_orc(l, f, b);
 }
 
+static void note_blank(const struct us_kallsyms *k, struct us_orc *o)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		us_gva end;
+		const char *name = us_kallsym_name(k, &k->v[i]);
+		if (us_is_return_trampoline(name) &&
+		    us_kallsyms_find(k, k->v[i].addr, &end))
+			us_orc_blank(o, name, k->v[i].addr, end);
+	}
+}
+
 static int read_rules(struct reader *r)
 {
 	struct us_linux *l = r->l;
@@ -338,6 +349,7 @@ static int read_rules(struct reader *r)
 	}
 	if (!orc && o.gone_start >= o.gone_end)
 		return 0;
+	note_blank(&l->symbols, &o);
 	int ret = us_cfi_builder_new(8, &b);
 	if (ret < 0)
 		return ret;

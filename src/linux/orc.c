@@ -2,6 +2,8 @@
 /* orc.c: see orc.h. */
 #include "linux/orc.h"
 
+#include "symbol/function_part.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,6 +300,22 @@ static int end_span(struct compiler *c, const struct us_orc *o, us_gva last, us_
 		       : 0;
 }
 
+void us_orc_blank(struct us_orc *o, const char *name, us_gva start, us_gva end)
+{
+	/* What was traced returns there, and then goes on in its caller. */
+	if (us_is_return_trampoline(name) && o->n_blank < US_ORC_BLANK)
+		o->blank[o->n_blank++] = (struct us_orc_span){ start, end };
+}
+
+static bool is_blank(const struct compiler *c, const struct us_orc *o, us_gva at,
+		     const uint8_t *bytes)
+{
+	for (unsigned i = 0; i < o->n_blank; i++)
+		if (at >= o->blank[i].start && at < o->blank[i].end)
+			return decode(bytes, c->f).type == TYPE_END;
+	return false;
+}
+
 static int add_rows(struct compiler *c, const struct us_orc *o)
 {
 	const struct us_cfi_rule end = { .cfa_reg = US_X86_RSP, .pc = US_CFI_LOST };
@@ -311,7 +329,7 @@ static int add_rows(struct compiler *c, const struct us_orc *o)
 		r = us_cfi_builder_rule(c->b, &gone, NULL, &gone_id);
 	for (size_t i = 0; r == 0 && i < o->n; i++) {
 		us_gva at = us_orc_place(o, i);
-		uint32_t id;
+		uint32_t id = US_CFI_NO_RULE;
 		if (at < last || (is_bounded(o) && !span_of(o, at)))
 			continue;
 		r = end_span(c, o, last, at);
@@ -320,6 +338,8 @@ static int add_rows(struct compiler *c, const struct us_orc *o)
 			r = id_of(c, o->entry + US_ORC_ENTRY * i, &id);
 		if (at >= o->gone_start && at < o->gone_end)
 			id = gone_id;
+		if (is_blank(c, o, at, o->entry + US_ORC_ENTRY * i))
+			id = US_CFI_NO_RULE;
 		if (r == 0)
 			r = us_cfi_builder_row(c->b, at, id, 0);
 	}

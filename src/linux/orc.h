@@ -18,6 +18,7 @@
 
 #define US_ORC_ENTRY 6U /* bytes */
 #define US_ORC_MOST  (4U << 20)
+#define US_ORC_BLANK 8
 
 /* The bytes of both tables; n entries in each. */
 struct us_orc {
@@ -32,7 +33,14 @@ struct us_orc {
 	struct us_orc_span {
 		us_gva start, end;
 	} only[2];
+	/* Code in which "the end" only means that nothing is known: us_orc_blank(). */
+	struct us_orc_span blank[US_ORC_BLANK];
+	unsigned n_blank;
 };
+
+/* If that is a function whose caller the kernel knows by other means than these tables,
+ * which call it the outermost: note it. */
+void us_orc_blank(struct us_orc *o, const char *name, us_gva start, us_gva end);
 
 struct us_orc_format {
 	bool types_of_64;    /* type in three bits: none, end, call, regs, partial */

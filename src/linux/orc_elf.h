@@ -4,9 +4,12 @@
 #define US_LINUX_ORC_ELF_H
 
 #include "symbol/elf_file.h"
+#include "symbol/elf_image.h"
 #include "unwind/cfi.h"
 
-/* At the file's addresses.  -ENOENT: it has none (only vmlinux has); -ENOMEM. */
-int us_orc_elf_read(const struct us_elf_file *f, struct us_cfi_table **ret);
+/* At the file's addresses.  sym: its functions, sorted by address.  -ENOENT: it has
+ * none (only vmlinux has); -ENOMEM. */
+int us_orc_elf_read(const struct us_elf_file *f, const struct us_elf_symbol *sym,
+		    size_t n_sym, struct us_cfi_table **ret);
 
 #endif

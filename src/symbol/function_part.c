@@ -12,7 +12,7 @@ size_t us_function_cold_length(const char *name)
 	return p[5] == '\0' || p[5] == '.' ? (size_t)(p - name) : 0;
 }
 
-bool us_is_function_part(const char *name)
+bool us_is_return_trampoline(const char *name)
 {
 	/* Linux: arch/.../kernel/{rethook,kprobes,ftrace}*. */
 	static const char *const trampolines[] = { "arch_rethook_trampoline",
@@ -23,5 +23,10 @@ bool us_is_function_part(const char *name)
 	for (size_t i = 0; i < sizeof(trampolines) / sizeof(*trampolines); i++)
 		if (!strcmp(name, trampolines[i]))
 			return true;
-	return us_function_cold_length(name);
+	return false;
+}
+
+bool us_is_function_part(const char *name)
+{
+	return us_is_return_trampoline(name) || us_function_cold_length(name);
 }

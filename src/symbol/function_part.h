@@ -15,8 +15,11 @@
  * their own. */
 size_t us_function_cold_length(const char *name);
 
-/* Such a part; or a trampoline of Linux's, whose address replaces a return address
- * while a tracer waits for the function to return (kretprobes, the function graph). */
+/* A trampoline of Linux's, whose address replaces a return address while a tracer waits
+ * for the function to return (kretprobes, the function graph)? */
+bool us_is_return_trampoline(const char *name);
+
+/* Such a part; or such a trampoline. */
 bool us_is_function_part(const char *name);
 
 #endif

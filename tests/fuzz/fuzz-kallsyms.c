@@ -303,7 +303,7 @@ static void read_symbols(const struct us_kallsyms *k)
 
 static void read_orc(struct us_linux_image *i, const struct us_kallsyms *k)
 {
-	struct us_orc o;
+	struct us_orc o = { 0 };
 	struct us_orc_format f;
 	struct us_cfi_builder *b;
 	struct us_cfi_table *t;

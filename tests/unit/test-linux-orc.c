@@ -230,6 +230,39 @@ static void test_bounds(void **state)
 	}
 }
 
+/* That nobody has called it is not believed of code to which traced functions return;
+ * its other rules are. */
+static void test_trampolines(void **state)
+{
+	(void)state;
+	static const int32_t ip[] = { 0, 12, 24, 36 };
+	static const uint8_t entry[] = { 0, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0x05, 2,
+					 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0,    1 };
+	const struct us_orc_format f = { .types_of_64 = true };
+	struct us_orc o = {
+		.ip = (const uint8_t *)ip, .entry = entry, .ip_at = 0x1000, .n = 4
+	};
+	struct us_cfi_builder *b;
+	struct us_cfi_table *t;
+	struct us_cfi_row row;
+	us_orc_blank(&o, "entry_SYSCALL_64", 0x1000, 0x1010);
+	us_orc_blank(&o, "return_to_handler", 0x1010, 0x1030);
+	for (int i = 0; i < 100; i++) /* as often as a table may have it */
+		us_orc_blank(&o, "return_to_handler", 0, 0);
+	assert_int_equal(us_cfi_builder_new(8, &b), 0);
+	assert_int_equal(us_orc_compile(&o, &f, b), 0);
+	assert_int_equal(us_cfi_builder_finish(b, &t), 0);
+	us_cfi_builder_free(b);
+	assert_true(us_cfi_table_find(t, 0x1000, &row));
+	assert_int_equal(row.rule->pc, US_CFI_LOST);
+	assert_true(us_cfi_table_find(t, 0x1010, &row));
+	assert_int_equal(row.rule->pc, US_CFI_AT_CFA);
+	assert_false(us_cfi_table_find(t, 0x1020, &row));
+	assert_true(us_cfi_table_find(t, 0x1030, &row));
+	assert_int_equal(row.rule->pc, US_CFI_LOST);
+	us_cfi_table_free(t);
+}
+
 /* Tables of other bytes, and of no functions of this kernel, are not believed. */
 static void test_wrong(void **state)
 {
@@ -265,7 +298,7 @@ static void test_elf(void **state)
 	     "-Wl,--section-start=.orc_unwind_ip=0x%llx -o vmlinux v.s 2>log",
 	     TEST_START, TEST_START + image.orc_ip_at);
 	assert_int_equal(us_elf_file_open(in_work_dir("vmlinux"), &f, &e), 0);
-	assert_int_equal(us_orc_elf_read(&f, &t), 0);
+	assert_int_equal(us_orc_elf_read(&f, NULL, 0, &t), 0);
 	us_cfi_table_info(t, &info);
 	assert_int_equal(info.start, TEST_START);
 	assert_true(us_cfi_table_find(t, image.addr[150] + 2, &row));
@@ -276,16 +309,16 @@ static void test_elf(void **state)
 	write_file("entry", image.bytes + image.orc_at, US_ORC_ENTRY * 10);
 	need("gcc -nostdlib -static -no-pie -o odd v.s 2>log");
 	assert_int_equal(us_elf_file_open(in_work_dir("odd"), &f, &e), 0);
-	assert_int_equal(us_orc_elf_read(&f, &t), -ENOENT);
+	assert_int_equal(us_orc_elf_read(&f, NULL, 0, &t), -ENOENT);
 	us_elf_file_close(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats), cmocka_unit_test(test_bases),
-		cmocka_unit_test(test_bounds),	cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_elf),
+		cmocka_unit_test(test_formats),	    cmocka_unit_test(test_bases),
+		cmocka_unit_test(test_bounds),	    cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_trampolines), cmocka_unit_test(test_elf),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }

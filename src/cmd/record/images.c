@@ -71,8 +71,10 @@ static int prepare(struct us_image *m, struct us_err *e)
 			m->home = f->code[k].start;
 		}
 	}
+	size_t n_sym;
+	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &n_sym);
 	/* vmlinux has ORC rules, which are better than its DWARF's. */
-	r = us_orc_elf_read(f, &m->cfi);
+	r = us_orc_elf_read(f, sym, n_sym, &m->cfi);
 	if (r != -ENOENT)
 		return r < 0 ? us_fail(e, r, "out of memory for unwind tables") : 0;
 	const struct us_elf_file *debug = us_elf_image_dwarf(m->elf);
