@@ -118,7 +118,8 @@ US_MUST_CHECK int us_guest_select(const struct us_guest_list *l, const char *tar
 /* Hot path: is fd one of the vCPU's?  False for -1. */
 bool us_vcpu_has_fd(const struct us_vcpu *v, long fd);
 
-/* May it be profiled, and can it?  0, -EACCES, -ENOTSUP. */
+/* May it be profiled, and can it?  0, -EACCES, -ENOTSUP.  Of another user's guest the
+ * stub or the monitor suffices. */
 US_MUST_CHECK int us_guest_check(const struct us_guest *g, struct us_err *e);
 
 /* Is it still the process that was inspected? A zombie is not. */

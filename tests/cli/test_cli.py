@@ -1435,8 +1435,10 @@ class Targets(Cli):
                          "SKIP: no setpriv, or no QEMU")
     @unittest.skipIf(is_sanitized(), "SKIP: AddressSanitizer wants /proc/self")
     def test_root_without_rights(self):
-        """As in a container: "sudo" would be no help."""
+        """As in a container: "sudo" would be no help.  (A monitor that lets us in would.)"""
         vm = self.guest_with_monitor(self.path("monitor"))
+        os.chmod(self.path("monitor"), 0)
+        os.chown(self.path("monitor"), 65534, 65534)
         seen = 0
         for how, why in ((["setpriv", "--bounding-set", "-all"],
                           "without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH\n.*--cap-add"),
@@ -1503,6 +1505,16 @@ class Targets(Cli):
         row, qmp = self.ps_row(program, vm, *nobody)
         self.assertRegex(qmp, r"qmp +yes, but memory will be read by the monitor, slowly: "
                               r".*not permitted\n +try: run as root")
+        # What ps promises holds.
+        dump = subprocess.run([*nobody, program, "dump", "--backend", "qmp", str(vm.pid)],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(dump.returncode, 0, dump.stderr)
+        os.chmod(sock, 0o700)
+        dump = subprocess.run([*nobody, program, "dump", "--backend", "qmp", str(vm.pid)],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(dump.returncode, 3)
+        self.assertIn("no right to inspect it", dump.stderr)
+        os.chmod(sock, 0o777)
         found = [g for g in json.loads(subprocess.run(
             [*nobody, program, "ps", "--json"], capture_output=True, timeout=300, cwd="/").stdout)
             if g["pid"] == vm.pid][0]

@@ -110,6 +110,15 @@ static void select_says_why_not(void **state)
 	v[0].limited = true;
 	assert_int_equal(us_guest_select(&l, "100", &got, &e), -EACCES);
 	assert_non_null(strstr(e.hint, "sudo uniscope record 100"));
+	/* Who may use its stub or its monitor needs no other right. */
+	strcpy(v[0].gdb, "gdb:/nonexistent/stub");
+	assert_int_equal(us_guest_select(&l, "100", &got, &e), -EACCES);
+	strcpy(v[0].qmp, "qmp:/dev/null");
+	assert_int_equal(us_guest_select(&l, "100", &got, &e), 0);
+	v[0].qmp[0] = '\0';
+	strcpy(v[0].gdb, "gdb:localhost:1234");
+	assert_int_equal(us_guest_select(&l, "100", &got, &e), 0);
+	v[0].gdb[0] = '\0';
 	v[0].limited = false;
 	v[0].several = true;
 	assert_int_equal(us_guest_select(&l, "100", &got, &e), -ENOTSUP);
