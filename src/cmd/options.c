@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,6 +330,20 @@ int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 	fprintf(stderr, "usage: uniscope %s %s\n", cmd->name, cmd->args);
 	fprintf(stderr, "try `uniscope %s --help`\n", cmd->name);
 	return US_EXIT_USAGE;
+}
+
+bool us_is_regex(const struct us_cmd *cmd, const char *option, const char *value)
+{
+	regex_t re;
+	char why[128];
+	int r = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
+	if (r == 0) {
+		regfree(&re);
+		return true;
+	}
+	regerror(r, &re, why, sizeof(why));
+	us_usage(cmd, "%s %s: %s", option, value, why);
+	return false;
 }
 
 static bool parse_number(const char *option, const char *text, const char *unit,

@@ -129,6 +129,9 @@ void us_complain(const struct us_err *e);
 /* Report a usage error; returns US_EXIT_USAGE. */
 int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
+/* A value that is an extended regular expression; false: the user was told why it is
+ * none. */
+bool us_is_regex(const struct us_cmd *cmd, const char *option, const char *value);
 void us_print_help(const struct us_cmd *cmd);
 /* The documented exit code for this errno. */
 int us_exit_code(int err);

@@ -72,6 +72,11 @@ static int check_usage(struct settings *s)
 	if (r->all && s->n_rest)
 		return us_usage(&us_cmd_serve, "--all takes no target such as %s",
 				s->rest[0]);
+	if (s->serving.address[0] && s->serving.listen)
+		return us_usage(&us_cmd_serve,
+				"--port is for this machine only: name the port in "
+				"--listen %s",
+				s->serving.listen);
 	if (r->backend && us_backend_check(r->backend, &e) < 0)
 		return us_usage(&us_cmd_serve, "%s (%s)", e.msg, e.hint);
 	if (!is_live(s) && (r->out || r->backend || r->rate_given || r->budget_given ||

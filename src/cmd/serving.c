@@ -26,7 +26,6 @@ bool us_serving_port(struct us_serving *s, const struct us_cmd *cmd, const char 
 		return false;
 	}
 	snprintf(s->address, sizeof(s->address), ":%s", value);
-	s->listen = s->address;
 	return true;
 }
 
@@ -35,7 +34,9 @@ int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
 {
 	struct us_serve_opts with = *o;
 	with.host_name = s->host_name;
-	with.address = s->listen ? s->listen : ":" US_SERVE_PORT;
+	with.address = s->listen       ? s->listen
+		       : s->address[0] ? s->address
+				       : ":" US_SERVE_PORT;
 	signal(SIGPIPE, SIG_IGN); /* browsers may disconnect */
 	return us_serve_open(&with, &s->serve, e);
 }

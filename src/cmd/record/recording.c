@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,20 +206,6 @@ bool us_recording_time(const struct us_cmd *cmd, const char *value,
 	return false;
 }
 
-static bool is_regex(const struct us_cmd *cmd, const char *option, const char *value)
-{
-	regex_t re;
-	char why[128];
-	int r = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
-	if (r == 0) {
-		regfree(&re);
-		return true;
-	}
-	regerror(r, &re, why, sizeof(why));
-	us_usage(cmd, "%s %s: %s", option, value, why);
-	return false;
-}
-
 static bool set_regex(const struct us_cmd *cmd, const char *option, const char *value,
 		      const char **ret)
 {
@@ -230,7 +215,7 @@ static bool set_regex(const struct us_cmd *cmd, const char *option, const char *
 		return false;
 	}
 	*ret = value;
-	return is_regex(cmd, option, value);
+	return us_is_regex(cmd, option, value);
 }
 
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
@@ -262,7 +247,7 @@ static bool add_filter(const struct us_cmd *cmd, const char *option,
 		us_usage(cmd, "%s: at most %d filters", option, US_PROFILE_MAX_FILTERS);
 		return false;
 	}
-	if (!is_regex(cmd, option, regex))
+	if (!us_is_regex(cmd, option, regex))
 		return false;
 	o->filter[o->n_filter++] = (struct us_profile_filter){ by, regex };
 	return true;

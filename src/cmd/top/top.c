@@ -67,7 +67,13 @@ static bool set_option(void *settings, int c, const char *value)
 			s->window_ns = 0;
 			return true;
 		}
-		return us_parse_duration("--window", value, &s->window_ns);
+		if (!us_parse_duration("--window", value, &s->window_ns))
+			return false;
+		if (s->window_ns)
+			return true;
+		us_usage(&us_cmd_top, "--window %s: must be more than 0, or all",
+			 value);
+		return false;
 	case OPT_SORT:
 		return set_sort(s, value);
 	case OPT_FILTER:

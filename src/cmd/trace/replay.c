@@ -124,6 +124,12 @@ static int choose_format(struct settings *s)
 	return US_EXIT_OK;
 }
 
+static bool are_regexes(const struct us_trace_report_opts *o)
+{
+	return (!o->filter || us_is_regex(&us_cmd_replay, "-f", o->filter)) &&
+	       (!o->hide || us_is_regex(&us_cmd_replay, "--notrace", o->hide));
+}
+
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
 	struct us_options o = { .cmd = &us_cmd_replay,
@@ -136,7 +142,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	    !us_options_one(&o, "recording", &s->in, ret_exit))
 		return false;
 	us_recording_symbols(&s->symbols, &s->profile);
-	*ret_exit = choose_format(s);
+	*ret_exit = are_regexes(&s->trace) ? choose_format(s) : US_EXIT_USAGE;
 	return *ret_exit == US_EXIT_OK;
 }
 
