@@ -423,8 +423,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 					   .connection = c };
 	/* An answer may take long: the timeout is only for a silent peer. */
 	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
-	if (strcmp(method, "HEAD") != 0)
-		x->route->answer(h->ctx, &q, &r);
+	/* Of HEAD, too: its fields are those of GET, and libmicrohttpd leaves out the
+	 * body. */
+	x->route->answer(h->ctx, &q, &r);
 	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
 	return send_reply(h, c, &r);
 }

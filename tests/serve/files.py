@@ -90,7 +90,10 @@ def one_is_shown_at_once(x):
         differ = [k for k in {**page, **report} if page.get(k) != report.get(k)]
         check(not differ, f"the page is the report's, but for {differ}")
         check(s.get("/recording", file="whole.data")[1] == got.decode(), "by its name")
-        check(s.ask(s.path(), "HEAD")[0] == 200, "HEAD")
+        status, head, nothing = s.ask(s.path(), "HEAD")
+        check(status == 200 and not nothing, "HEAD")
+        check(all(head[k] == fields[k] for k in ("Content-Length", "Content-Type")),
+              f"{head}")
         s.end()
 
 
