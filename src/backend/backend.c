@@ -140,6 +140,19 @@ static int open_by_name(const struct us_target *t, const char *name,
 	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;
 }
 
+/* The user named a socket, of no process of this host: what else a guest could have
+ * does not help. */
+static bool names_socket(const struct us_target *t)
+{
+	return !t->guest && (t->gdb[0] || t->qmp[0]);
+}
+
+static bool is_of_socket(const struct us_backend_ops *o, const struct us_target *t)
+{
+	return (o == &us_backend_gdb && t->gdb[0]) ||
+	       (o == &us_backend_qmp && t->qmp[0]);
+}
+
 /* Open the first usable backend; refused gets why those before it are not usable. */
 static int open_first(const struct us_target *t, struct us_backend **ret, char *refused,
 		      size_t size, struct us_err *e)
@@ -156,15 +169,24 @@ static int open_first(const struct us_target *t, struct us_backend **ret, char *
 		append(refused, size, o->name);
 		append(refused, size, ": ");
 		append(refused, size, why.msg);
+		if (names_socket(t) && !is_of_socket(o, t))
+			continue;
 		/* What is there and refuses is nearer than what is not there. */
 		bool nearer = first.code == -ENODEV && why.code != -ENODEV &&
 			      why.hint[0];
 		if (!first.hint[0] || nearer)
 			first = why;
 	}
+	/* Whatever keeps us from it, such as its host's name. */
+	if (names_socket(t) && !first.hint[0])
+		first.code = -ENODEV;
 	us_fail(e, first.code ? first.code : -ENODEV,
 		"no backend can sample this guest: %s", refused);
-	us_hint(e, "%s", first.hint[0] ? first.hint : "run: uniscope ps");
+	us_hint(e, "%s",
+		first.hint[0] ? first.hint
+		: names_socket(t)
+			? "see that it listens there, and that this is its address"
+			: "run: uniscope ps");
 	return first.code ? first.code : -ENODEV;
 }
 

@@ -979,6 +979,9 @@ class Targets(Cli):
     def test_nothing_listens(self):
         gone = self.path("gone.sock")
         self.fails(3, "gone.sock", "record", "-o", self.path("x"), "gdb:" + gone)
+        # Of a stub that is not there, not how to start a monitor.
+        self.fails(3, "try: see that it listens there", "record", "-o", self.path("x"),
+                   "gdb:no-such-host.invalid:1")
         self.fails(3, "gone.sock", "record", "-o", self.path("x"), "qmp:" + gone)
         self.assertEqual(os.listdir(self.dir.name), [])
 
