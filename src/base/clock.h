@@ -18,6 +18,22 @@ static inline uint64_t us_now_ns(void)
 	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
+/* For waits until a time of this clock, where the C library has them (glibc 2.31): a
+ * change of the date makes those of CLOCK_REALTIME longer or shorter. */
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 31)
+#define US_WAIT_CLOCK		      CLOCK_MONOTONIC
+#define us_sem_wait_until(sem, until) sem_clockwait(sem, US_WAIT_CLOCK, until)
+#define us_thread_join_until(thread, until)                                            \
+	pthread_clockjoin_np(thread, NULL, US_WAIT_CLOCK, until)
+#endif
+#endif
+#ifndef US_WAIT_CLOCK
+#define US_WAIT_CLOCK			    CLOCK_REALTIME
+#define us_sem_wait_until(sem, until)	    sem_timedwait(sem, until)
+#define us_thread_join_until(thread, until) pthread_timedjoin_np(thread, NULL, until)
+#endif
+
 /* CPU time of this thread, in ns.  Unlike wall time it leaves out waits for a busy
  * host's CPUs. */
 static inline uint64_t us_thread_cpu_ns(void)

@@ -178,9 +178,9 @@ void us_id_index_fini(struct us_id_index *x)
 	if (!w)
 		return;
 	set(w, true);
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(US_WAIT_CLOCK, &until);
 	until.tv_sec += (time_t)(US_ID_INDEX_WAIT_NS / US_NS_PER_SEC);
-	if (pthread_timedjoin_np(w->thread, NULL, &until))
+	if (us_thread_join_until(w->thread, &until))
 		pthread_detach(w->thread);
 	pthread_mutex_lock(&w->lock);
 	w->news = NULL;

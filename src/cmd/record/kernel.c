@@ -60,12 +60,12 @@ static void set_state(struct us_kernel *k, int state)
 static bool wait_ns(sem_t *s, uint64_t ns)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(US_WAIT_CLOCK, &t);
 	ns += (uint64_t)t.tv_nsec;
 	t.tv_sec += (time_t)(ns / US_NS_PER_SEC);
 	t.tv_nsec = (long)(ns % US_NS_PER_SEC);
 	int r;
-	while ((r = sem_timedwait(s, &t)) < 0 && errno == EINTR)
+	while ((r = us_sem_wait_until(s, &t)) < 0 && errno == EINTR)
 		;
 	return r == 0;
 }
