@@ -133,6 +133,13 @@ static void find_places(struct us_profile *p, struct cut_places *c, uint64_t cut
 	find_most(c, cut);
 }
 
+/* kvm may know only a part of the guest's memory: docs/backends.md. */
+static bool bpf_reads_more(const struct us_profile *p, uint64_t faults, uint64_t cut)
+{
+	const char *backend = us_profile_fact(p, "backend");
+	return backend && !strcmp(backend, "kvm") && faults * 2 >= cut;
+}
+
 static void warn_of_cut_stacks(struct us_profile *p)
 {
 	struct cut_places c = { 0 };
@@ -157,6 +164,9 @@ static void warn_of_cut_stacks(struct us_profile *p)
 		us_append(why, sizeof(why), "%s%.1f %% %s", then,
 			  100.0 * (double)c.ends[i] / (double)all,
 			  us_unwind_end_words((enum us_unwind_end)i));
+		if (i == US_END_FAULT && bpf_reads_more(p, c.ends[i], cut))
+			us_append(why, sizeof(why),
+				  " (--backend bpf learns from KVM where memory is)");
 		then = "; ";
 	}
 	if (c.most)

@@ -279,6 +279,36 @@ static void waits_in_functions_are_told(void **state)
 	assert_false(warns_of_waits("kvm", 900, &on_a_cpu));
 }
 
+static bool warns_of_memory(const char *backend, enum us_unwind_end how)
+{
+	const us_gva pc[] = { PC };
+	struct us_sample s = {
+		.t_ns = MS, .state = US_VCPU_GUEST, .end = (uint8_t)how, .weight = 100
+	};
+	struct recording r;
+	struct us_err e;
+	bool warned = false;
+	begin(&r);
+	assert_int_equal(us_writer_fact(r.w, "backend", backend, &e), 0);
+	assert_int_equal(us_writer_sample(r.w, &s, pc, NULL, 1, &e), 0);
+	end(&r);
+	struct us_profile *p = profile_of(&r, NULL);
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		if (strstr(us_profile_warning(p, i), "where memory is"))
+			warned = true;
+	us_profile_free(p);
+	close(r.fd);
+	return warned;
+}
+
+static void what_reads_more_memory_is_told(void **state)
+{
+	(void)state;
+	assert_true(warns_of_memory("kvm", US_END_FAULT));
+	assert_false(warns_of_memory("kvm", US_END_CYCLE));
+	assert_false(warns_of_memory("bpf", US_END_FAULT));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -288,6 +318,7 @@ int main(void)
 		cmocka_unit_test(idle_by_the_stack),
 		cmocka_unit_test(idle_of_the_last_line),
 		cmocka_unit_test(waits_in_functions_are_told),
+		cmocka_unit_test(what_reads_more_memory_is_told),
 	};
 	return cmocka_run_group_tests_name("report-time", tests, NULL, NULL);
 }
