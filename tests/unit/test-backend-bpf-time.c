@@ -192,22 +192,11 @@ static bool are_counted_by_a_slow_sampler(void)
 	return is_all("with a slow sampler", &t, 0, &k, 90000, 0.05);
 }
 
-/* By kvm_pvm, of hosts that are virtual machines themselves, 12 % more is counted than
- * was due.  Why is not known. */
-static bool is_pvm(void)
-{
-	return access("/sys/module/kvm_pvm", F_OK) == 0;
-}
-
 static void looks_that_nobody_has_time_for_are_counted(void **state)
 {
 	bool all = false;
 	(void)state;
 	must_be_possible();
-	if (is_pvm()) {
-		print_message("# SKIP by kvm_pvm, 12 %% too many are counted\n");
-		skip();
-	}
 	for (unsigned i = 0; i < 3 && !all; i++)
 		all = are_counted_by_a_slow_sampler();
 	assert_true(all);

@@ -453,9 +453,15 @@ static void bpf_point(struct us_backend *base, unsigned vcpu, us_gva at,
 	us_bpf_machine_point(&b->machine, vcpu, at, plan);
 }
 
-static uint64_t due_of(const struct us_bpf_session *b, uint64_t ticks)
+static uint64_t due_of(const struct us_bpf_session *b, uint64_t periods)
 {
-	return (uint64_t)((double)ticks * b->due_of_period);
+	return (uint64_t)((double)periods * b->due_of_period);
+}
+
+/* The same, of parts of mean periods. */
+static uint64_t due_of_parts(const struct us_bpf_session *b, uint64_t parts)
+{
+	return (uint64_t)((double)parts / US_BPF_WHOLE * b->due_of_period);
 }
 
 static void bpf_counts(const struct us_backend *base, struct us_backend_counts *ret)
@@ -465,11 +471,11 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 	us_bpf_machine_count(&b->machine, &sum);
 	uint64_t skipped = sum.skipped - b->zero.skipped;
 	uint64_t lost = sum.lost - b->zero.lost, failed = sum.foreign - b->zero.foreign;
-	uint64_t no_sample = due_of(b, lost + failed + skipped);
+	uint64_t no_sample = due_of_parts(b, lost + failed + skipped);
 	*ret = b->counts;
 	ret->stolen_ns = b->cost_ns;
-	ret->lost = due_of(b, lost);
-	ret->failed = due_of(b, failed);
+	ret->lost = due_of_parts(b, lost);
+	ret->failed = due_of_parts(b, failed);
 	ret->backed_off = due_of(b, b->counts.backed_off);
 	/* The vCPUs' clocks also miss the ticks that brought no sample. */
 	ret->late -= ret->late < no_sample ? ret->late : no_sample;

@@ -169,7 +169,9 @@ static void give(struct us_bpf_client *c, const struct us_bpf_sample *l)
 {
 	static const uint64_t one = 1;
 	if (!us_bpf_queue_push(&c->queue, l))
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&c->lost,
+					  us_bpf_rows(hub.programs)[l->row].beat_part,
+					  memory_order_relaxed);
 	else if (us_bpf_queue_used(&c->queue) < MUCH)
 		return;
 	/* If its eventfd is full, the client is awake anyway. */

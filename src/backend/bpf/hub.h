@@ -41,7 +41,8 @@ const struct us_bpf_host_sample *us_bpf_client_host(const struct us_bpf_client *
 /* Hot path: sleep until there are many samples, or until t_ns; false: a signal came. */
 bool us_bpf_client_wait(struct us_bpf_client *c, uint64_t t_ns);
 
-/* Samples lost since it was opened, because the guest's queue was full. */
+/* Samples lost since it was opened, because the guest's queue was full, as parts of
+ * mean periods: US_BPF_WHOLE is one. */
 uint64_t us_bpf_client_lost(const struct us_bpf_client *c);
 
 #endif

@@ -187,6 +187,7 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		struct us_bpf_row *row = us_bpf_machine_row(m, i);
 		row->guest = m->index;
 		row->slots_at = f->slots_at;
+		row->beat_part = US_BPF_WHOLE;
 		row->vcpu = f->vcpu;
 		return 0;
 	}

@@ -70,7 +70,8 @@ void us_bpf_machine_set_budget(struct us_bpf_machine *m, uint32_t ppm);
 void us_bpf_machine_point(struct us_bpf_machine *m, unsigned vcpu, us_gva at,
 			  const struct us_pointed_plan *plan);
 
-/* Ticks without a sample, since it was opened. */
+/* Ticks without a sample, since it was opened, as parts of mean periods: US_BPF_WHOLE
+ * is one. */
 struct us_bpf_counts {
 	uint64_t skipped; /* the budget forbade it */
 	uint64_t foreign; /* there was nothing to read */

@@ -78,7 +78,7 @@ static __always_inline void send(struct scratch *s, struct us_bpf_row *row,
 	uint64_t flags = waiting > US_BPF_RING_BYTES / 4 ? BPF_RB_FORCE_WAKEUP
 							 : BPF_RB_NO_WAKEUP;
 	if (bpf_ringbuf_output(&ring, l, size, flags))
-		row->full++;
+		row->full += row->beat_part;
 	else if (l->ran_ns)
 		begin_sums(row);
 }
@@ -123,7 +123,7 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 	}
 	if (row->credit_ns >= 0)
 		return true;
-	row->skipped++;
+	row->skipped += row->beat_part;
 	return false;
 }
 
@@ -162,7 +162,7 @@ static __noinline int note_tick(struct tick_context *ctx, struct scratch *s,
 
 static __always_inline int count_foreign(struct us_bpf_row *row)
 {
-	row->foreign++;
+	row->foreign += row->beat_part;
 	return 0;
 }
 

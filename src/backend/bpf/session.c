@@ -50,6 +50,7 @@ void us_bpf_session_set_timer(struct us_bpf_session *b, unsigned vcpu)
 	struct us_bpf_row *row = us_bpf_machine_row(&b->machine, vcpu);
 	us_bpf_timer_set(&b->timer[vcpu], us_bpf_pace_draw(p, b->budget.period_ns));
 	row->tick_ns = 0;
+	row->beat_part = (uint64_t)(p->next.part * US_BPF_WHOLE);
 	uint64_t now = us_now_ns();
 	struct us_bpf_beat lost = us_bpf_pace_set(p, now);
 	if (lost.period_ns)

@@ -48,7 +48,8 @@ struct us_bpf_session {
 	uint64_t random;
 	uint64_t cost_ns; /* of the programs and of samples of stopped vCPUs, since the
 			     start */
-	uint64_t skipped; /* ticks without credit, as counted so far */
+	uint64_t skipped; /* ticks without credit, as counted so far, as parts of mean
+			     periods */
 	struct us_bpf_counts zero; /* what they had counted at the start */
 	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
 	uint64_t gone_ns;	   /* when the last of these was noticed */

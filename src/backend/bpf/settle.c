@@ -15,8 +15,8 @@ static void sum_up(struct us_bpf_session *b, uint64_t now)
 	struct us_bpf_counts sum;
 	bool changed;
 	us_bpf_machine_count(&b->machine, &sum);
-	uint64_t skipped = sum.skipped - b->skipped;
-	b->skipped = sum.skipped;
+	uint64_t skipped = (sum.skipped - b->skipped) / US_BPF_WHOLE;
+	b->skipped += skipped * US_BPF_WHOLE;
 	b->counts.backed_off += us_bpf_budget_settle(&b->budget, now, skipped,
 						     &changed);
 	if (changed)

@@ -54,6 +54,8 @@ struct us_bpf_seen {
 #define US_BPF_CR0_PG	 (1ULL << 31)
 #define US_BPF_EFER_LMA	 (1ULL << 10)
 
+#define US_BPF_WHOLE (1U << 16)
+
 /* What a program is told about a vCPU.  The event's cookie is the row's number. */
 struct us_bpf_row {
 	uint64_t vcpu;	   /* struct kvm_vcpu, in the kernel; 0: do not sample it */
@@ -67,10 +69,13 @@ struct us_bpf_row {
 	uint32_t budget_ppm;
 	int64_t credit_ns;
 	uint64_t credited_ns; /* when credit_ns was last updated */
-	uint64_t skipped;     /* ticks without a sample: there was no credit left */
-	uint64_t foreign; /* ... or the thread runs another vCPU, its registers cannot
-			     be read, or its place in the guest is not known */
-	uint64_t full;	  /* samples lost because the ring was full */
+	/* Ticks without a sample, each as the row's beat_part: */
+	uint64_t skipped;   /* there was no credit left */
+	uint64_t foreign;   /* the thread runs another vCPU, its registers cannot be
+			       read, or its place in the guest is not known */
+	uint64_t full;	    /* the ring was full */
+	uint64_t beat_part; /* what a tick stands for now, as parts of the mean period:
+			       US_BPF_WHOLE is one */
 	uint64_t ran_ns;  /* how long the thread had had a host CPU when it was read */
 	uint64_t tick_ns; /* the last tick; 0: the timer was set anew since */
 	/* Since a sample last said so, as in us_bpf_sample; and how many ticks there
