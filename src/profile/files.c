@@ -333,6 +333,8 @@ int us_profile_file_fact(struct us_profile *p, const char *key, const char *valu
 						 : 0;
 	if (!*value)
 		return 0;
+	if (!strcmp(key, "hz"))
+		f->hz = strtod(value, NULL);
 	if (!strcmp(key, "weights"))
 		f->independent = !strcmp(value, "independent");
 	if (!strcmp(key, "arch"))
@@ -440,6 +442,8 @@ uint64_t us_profile_period_ns(const struct us_profile *p)
 		return p->waits.stats.looks ? r->elapsed_ns / p->waits.stats.looks : 0;
 	if (us_profile_is_counted(p) || !p->sum.has_stats || !looks)
 		return 0;
+	if (p->scaled_ns > 0)
+		return (uint64_t)p->scaled_ns;
 	if (p->n_file > 1)
 		return r->vcpu_ns / looks;
 	return r->elapsed_ns / looks * n;

@@ -261,7 +261,10 @@ struct us_profile_recording {
 	const char *guest; /* the guest's name, else its image's, else the target's */
 	uint64_t running, idle; /* in the requested time and vCPUs, all stacks */
 	uint64_t shift_ns;	/* added to its times in the profile, modulo 2^64 */
-	unsigned layout;	/* same number: same images at the same addresses */
+	/* What each of its samples counts for: more than 1 if its samples stand for
+	 * more time than those of another recording. */
+	double scale;
+	unsigned layout; /* same number: same images at the same addresses */
 	struct us_reader_result file;
 	enum us_record_end end;
 	const char *end_words; /* never NULL */

@@ -35,6 +35,7 @@
  * stats.c          sums and intervals
  * counted.c        calls that were counted
  * order.c          the order of rows
+ * scale.c          what a sample of several recordings counts for
  * warn.c, gathers.c
  *                  warnings
  */
@@ -98,6 +99,7 @@ struct us_profile_file {
 	bool left_out;	   /* excluded by a filter */
 	bool has_mappings; /* of programs */
 	bool independent;  /* samples at any times; a weight stands for that many */
+	double hz;	   /* as asked for; 0: not known */
 	uint16_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet */
 };
 
@@ -122,6 +124,10 @@ struct us_profile {
 	size_t n_file, file_now;
 	unsigned n_layout;
 	uint64_t shift_ns; /* of the recording being read */
+	/* profile/scale.c: the time that a sample stands for, scaled, 0: none is
+	 * scaled; the share of the time of which no sample was taken. */
+	double scaled_ns, missing_share;
+	uint64_t scale_random;
 	/* With a single recording: the guest's kernels; those whose names were read so
 	 * far. */
 	struct us_kernels kernels, kernels_read;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile/read.c: from the bytes of a recording to the profile. */
 #include "profile/profile_priv.h"
+#include "profile/scale.h"
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -201,6 +202,7 @@ static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 					   .program_name = on_program_name,
 					   .image_name = on_image_name,
 					   .busy_at = on_busy_at,
+					   .stats = on_stats,
 					   .named = p->n_file > 1 ? on_early_name
 								  : NULL };
 	struct us_reader_result r;
@@ -284,6 +286,7 @@ static int read_recordings(struct us_profile *p, const struct us_profile_source 
 	}
 	if (!rc)
 		rc = us_profile_find_layouts(p, e);
+	us_profile_find_scales(p);
 	if (!rc && us_profile_cut_time(p))
 		rc = us_fail(e, -ENOMEM, "report: out of memory");
 	for (size_t i = 0; i < n && !rc; i++) {

@@ -6,6 +6,7 @@
  * computed before, and a sample calls only what it needs.
  */
 #include "profile/profile_priv.h"
+#include "profile/scale.h"
 
 #include "profile/timeline.h"
 
@@ -108,7 +109,9 @@ static double repeats_of(const struct us_profile *p, const struct us_sample *s)
 {
 	if (p->file[p->file_now].independent)
 		return 0;
-	return s->state == US_VCPU_GUEST ? (double)s->weight * (s->weight - 1) : 0;
+	if (s->state == US_VCPU_GUEST)
+		return (double)s->weight * (s->weight - 1);
+	return s->weight * (p->recording[p->file_now].scale - 1);
 }
 
 /* repeats: in addition to the sample's own. */
@@ -291,6 +294,7 @@ static size_t choose(struct us_profile *p, const struct us_sample *s, size_t n,
 		if (!is_wanted(p, &s[i]))
 			continue;
 		ret[to] = s[i];
+		ret[to].weight = us_profile_scaled(p, s[i].weight);
 		ret[to++].t_ns += p->shift_ns;
 	}
 	return to;

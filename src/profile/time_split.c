@@ -2,6 +2,8 @@
 /* time_split.c: see time_split.h. */
 #include "profile/time_split.h"
 
+#include "profile/profile_priv.h"
+
 #include <stdlib.h>
 
 const char *us_time_part_name(enum us_time_part part)
@@ -24,6 +26,8 @@ const char *us_time_part_name(enum us_time_part part)
 static double unit_of(const struct us_profile *p)
 {
 	const struct us_record_stats *s = &us_profile_summary(p)->stats;
+	if (p->scaled_ns > 0)
+		return p->scaled_ns * (1 - p->missing_share);
 	const char *hz = us_profile_fact(p, "hz");
 	double rate = hz ? strtod(hz, NULL) : 0;
 	if (rate > 0 && rate <= 1e9)
@@ -60,7 +64,10 @@ void us_time_split(const struct us_profile *p, struct us_time_split *ret)
 	ret->part_ns[US_TIME_READY] = (double)t->ready * unit;
 	ret->part_ns[US_TIME_IDLE] = (double)s->idle * unit;
 	ret->part_ns[US_TIME_OFF] = (double)s->off * unit;
-	if (t->whole && s->has_stats && s->file.ended) {
+	if (t->whole && s->has_stats && s->file.ended && p->scaled_ns > 0) {
+		ret->wall_ns = (double)k->vcpu_ns;
+		ret->part_ns[US_TIME_UNSEEN] = ret->wall_ns * p->missing_share;
+	} else if (t->whole && s->has_stats && s->file.ended) {
 		uint64_t unseen = k->late + k->backed_off + k->failed + k->lost;
 		ret->part_ns[US_TIME_UNSEEN] = (double)unseen * unit;
 		ret->wall_ns = (double)k->vcpu_ns;

@@ -248,6 +248,7 @@ static void recordings(struct us_json *j, const struct us_profile *p)
 		us_json_str(j, "guest", r[i].guest);
 		us_json_u64(j, "running", r[i].running);
 		us_json_u64(j, "idle", r[i].idle);
+		us_json_double(j, "scale", r[i].scale, 6);
 		us_json_str(j, "end", end_name(r[i].end));
 		us_json_bool(j, "cut", r[i].file.cut);
 		row_end(j);

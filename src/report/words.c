@@ -173,6 +173,16 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	us_append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
 }
 
+static void add_recording(const struct us_profile_recording *r, const char *before,
+			  char *dst, size_t size)
+{
+	us_append(dst, size, "%s%.100s (%.0f samples that ran", before, r->name,
+		  (double)r->running / r->scale);
+	if (r->scale > 1)
+		us_append(dst, size, ", each counts %.3g times", r->scale);
+	us_append(dst, size, ")");
+}
+
 /* Written if there are several. */
 static void recordings(const struct us_profile *p, char *dst, size_t size)
 {
@@ -183,8 +193,7 @@ static void recordings(const struct us_profile *p, char *dst, size_t size)
 		return;
 	snprintf(dst, size, "%zu recordings as one: ", n);
 	for (; shown < n && strlen(dst) < 300; shown++)
-		us_append(dst, size, "%s%.100s (%" PRIu64 " samples that ran)",
-			  shown ? ", " : "", r[shown].name, r[shown].running);
+		add_recording(&r[shown], shown ? ", " : "", dst, size);
 	if (shown < n)
 		us_append(dst, size, " and %zu more", n - shown);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "profile/groups.h"
 #include "profile/stacks.h"
+#include "profile/time_split.h"
 #include "profile/timeline.h"
 #include "report/report.h"
 
@@ -22,7 +23,10 @@ struct given {
 	us_gva pc;
 	unsigned samples, exits, idle;
 	bool counted, phases;
-	unsigned vcpus;	      /* 0: 2 */
+	unsigned vcpus;	  /* 0: 2 */
+	uint64_t each_ns; /* what a sample stands for; 0: 2 ms */
+	const char *hz;
+	unsigned late;
 	const char *of_image; /* the function at pc, in an image that is gone */
 };
 
@@ -65,6 +69,8 @@ static int make(const struct given *g)
 	now = g;
 	if (g->guest)
 		assert_int_equal(us_writer_fact(w, "guest", g->guest, &e), 0);
+	if (g->hz)
+		assert_int_equal(us_writer_fact(w, "hz", g->hz, &e), 0);
 	if (g->arch)
 		assert_int_equal(us_writer_fact(w, "arch", g->arch, &e), 0);
 	if (g->phases)
@@ -87,9 +93,12 @@ static int make(const struct given *g)
 		assert_int_equal(us_writer_module(w, &m, &e), 0);
 		assert_int_equal(us_writer_image_names(w, &n, 1, &e), 0);
 	}
+	unsigned n = g->samples + g->exits + g->idle;
+	uint64_t each_ns = g->each_ns ? g->each_ns : 2 * MS;
 	struct us_record_stats s = { .elapsed_ns = 100 * MS,
-				     .vcpu_ns = 200 * MS,
-				     .due = g->samples + g->exits + g->idle,
+				     .vcpu_ns = n * each_ns,
+				     .due = n + g->late,
+				     .late = g->late,
 				     .running = g->samples + g->exits,
 				     .idle = g->idle };
 	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", &e), 0);
@@ -136,9 +145,21 @@ static const struct us_profile_func *func_named(const struct us_profile *p,
 }
 
 static const struct given two[] = {
-	{ "web", "x86_64", "serve", 0x1000, 40, 10, 5, false, false, 0, NULL },
+	{ .guest = "web",
+	  .arch = "x86_64",
+	  .name = "serve",
+	  .pc = 0x1000,
+	  .samples = 40,
+	  .exits = 10,
+	  .idle = 5 },
 	/* The same address is another function there. */
-	{ "db", "x86_64", "query", 0x1010, 20, 0, 30, false, false, 0, NULL },
+	{ .guest = "db",
+	  .arch = "x86_64",
+	  .name = "query",
+	  .pc = 0x1010,
+	  .samples = 20,
+	  .exits = 0,
+	  .idle = 30 },
 };
 
 static void each_is_named_by_its_own(void **state)
@@ -405,9 +426,85 @@ static void too_many_vcpus_are_others(void **state)
 	us_profile_free(p);
 }
 
+/* 100 samples of 4 ms, 100 of 1 ms, of which half are idle. */
+static void samples_count_for_their_time(void **state)
+{
+	(void)state;
+	static const struct given g[] = {
+		{ .guest = "slow", .pc = 0x100, .samples = 100, .each_ns = 4 * MS },
+		{ .guest = "fast",
+		  .pc = 0x1100,
+		  .samples = 50,
+		  .idle = 50,
+		  .each_ns = 1 * MS },
+	};
+	struct us_profile *p;
+	struct us_err e;
+	size_t n;
+	assert_int_equal(read_them(g, 2, NULL, &p, &e), 0);
+	const struct us_profile_summary *s = us_profile_summary(p);
+	assert_int_equal(s->running, 450);
+	assert_int_equal(s->idle, 50);
+	assert_int_equal(us_profile_period_ns(p), MS);
+	const struct us_profile_recording *r = us_profile_recordings(p, &n);
+	assert_true(r[0].scale == 4 && r[1].scale == 1);
+	assert_int_equal(r[0].running, 400);
+	us_profile_free(p);
+}
+
+/* A rate and a half: no vCPU gets the larger part by its turn. */
+static void parts_of_samples_are_spread(void **state)
+{
+	(void)state;
+	static const struct given g[] = {
+		{ .guest = "a", .pc = 0x100, .samples = 4000, .each_ns = 3 * MS },
+		{ .guest = "b", .pc = 0x1100, .samples = 4000, .each_ns = 2 * MS },
+	};
+	const struct us_profile_opts one = { .vcpu_mask = 1 };
+	struct us_profile *p;
+	struct us_err e;
+	size_t n;
+	assert_int_equal(read_them(g, 2, &one, &p, &e), 0);
+	const struct us_profile_recording *r = us_profile_recordings(p, &n);
+	assert_in_range(r[0].running, 2900, 3100);
+	assert_int_equal(r[1].running, 2000);
+	us_profile_free(p);
+}
+
+/* What was not sampled, at each recording's own rate. */
+static void time_not_sampled_is_of_its_recording(void **state)
+{
+	(void)state;
+	static const struct given g[] = {
+		{ .guest = "slow",
+		  .pc = 0x100,
+		  .samples = 100,
+		  .each_ns = 5 * MS,
+		  .hz = "250",
+		  .late = 25 },
+		{ .guest = "fast",
+		  .pc = 0x1100,
+		  .samples = 100,
+		  .each_ns = 1 * MS,
+		  .hz = "1000" },
+	};
+	struct us_profile *p;
+	struct us_time_split t;
+	struct us_err e;
+	assert_int_equal(read_them(g, 2, NULL, &p, &e), 0);
+	us_time_split(p, &t);
+	assert_float_equal(t.wall_ns, 600.0 * MS, 1);
+	assert_float_equal(t.part_ns[US_TIME_GUEST], 500.0 * MS, MS);
+	assert_float_equal(t.part_ns[US_TIME_UNSEEN], 100.0 * MS, 1);
+	us_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_count_for_their_time),
+		cmocka_unit_test(parts_of_samples_are_spread),
+		cmocka_unit_test(time_not_sampled_is_of_its_recording),
 		cmocka_unit_test(each_is_named_by_its_own),
 		cmocka_unit_test(one_function_of_several_boots),
 		cmocka_unit_test(the_same_guest_adds_up),
