@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""uniscope boot: boots that fail.
+
+usage: test_boot.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, or all
+"""
+import json
+import os
+import time
+
+from cli import PROGRAM, GuestCli, main
+
+
+class Boot(GuestCli):
+    def test_boots_until_one_fails(self):
+        """What was seen before is shown; the VMM is any program that writes."""
+        vm = f"echo x >> {self.path('n')}; [ $(wc -l < {self.path('n')}) -lt 3 ] && echo up || exit 3"
+        boot = ["boot", "-n", "5", "--no-cost", "--until", "serial:up"]
+        done = self.fails(1, "boot 3 of 5 failed: boot: the VMM ended \\(status 3\\) before serial:up",
+                          *boot, "--", "sh", "-c", vm)
+        self.assertIn("sh, 2 runs;", done.stdout)
+        os.unlink(self.path("n"))
+        done = self.fails(1, "boot 3 of 5 failed", *boot, "--json", "--", "sh", "-c", vm)
+        self.assertEqual(json.loads(done.stdout)["runs"], 2)
+
+    def test_compared_boots_until_one_fails(self):
+        vm = f"echo x >> {self.path('n')}; [ $(wc -l < {self.path('n')}) -lt 3 ] && echo up || exit 3"
+        with open(self.path("v.json"), "w") as f:
+            json.dump({"variants": [{"name": n, "until": ["serial:up"], "command": ["sh", "-c", c]}
+                                    for n, c in (("good\u001b", "echo up"), ("bad", vm))]}, f)
+        done = self.fails(1, "boot 3 of 4 failed: bad: the VMM ended", "boot", "-n", "4", "--by", "output",
+                          "--compare", self.path("v.json"))
+        self.assertIn("2 or 3 boots of each in turn", done.stdout)
+        self.assertIn("bad: its phases cannot be seen here: --by output does not show this", done.stdout)
+        self.assertNotIn("\u001b", done.stdout)
+        os.unlink(self.path("n"))
+        done = self.fails(1, "boot 3 of 4 failed", "boot", "-n", "4", "--json", "--compare",
+                          self.path("v.json"))
+        self.assertEqual([v["runs"] for v in json.loads(done.stdout)["variants"]], [3, 2])
+
+    def test_boots_that_end_before_the_point(self):
+        """At once, whoever still holds the output; and with what there is to say about it."""
+        begin = time.monotonic()
+        self.fails(1, "VMM ended \\(status 3\\) before serial:up: early", "boot", "-t", "60", "--until",
+                   "serial:up", "--", "sh", "-c", f"sleep 600 & echo $! > {self.path('pid')}; echo early; exit 3")
+        self.assertLess(time.monotonic() - begin, 30)
+        with open(self.path("pid")) as f:
+            helper = int(f.read())
+
+        def is_gone():
+            try:
+                with open(f"/proc/{helper}/stat") as f:
+                    return ") Z " in f.read()
+            except FileNotFoundError:
+                return True
+        self.wait_for(is_gone)
+        self.fails(1, "before serial:up: bye\n.*the guest ended before it", "boot", "--until", "serial:up",
+                   "--", "sh", "-c", "echo bye")
+        self.fails(1, "it wrote nothing\n  try: a VMM that goes to the background", "boot", "--until",
+                   "serial:up", "--", "true")
+        self.fails(1, "because: --by output does not show this", "boot", "--by", "output", "--until", "main",
+                   "-e", PROGRAM, "--", "true")
+
+
+if __name__ == "__main__":
+    main()
