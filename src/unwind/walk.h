@@ -281,6 +281,13 @@ bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step
  * x86. */
 bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
 		     struct us_step *ret);
+/*
+ * A step from an entry that is on a stack of its own and of which only the way in is
+ * known: the interrupted frame is where the rule has the return address of a function,
+ * or up to two words above; x86, 64-bit code.  The function's start has to be known,
+ * and all of the frame to fit.
+ */
+bool us_step_entry(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 /* Nothing else leads on: is it a label that the function ends at, with the way out of
  * an entry behind it?  Each sample has to find its frame. */
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret);

@@ -216,10 +216,10 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 		put(st, insn->reg, get(st, insn->base));
 		put(st, insn->base, at);
 		break;
-	case US_X86_SET: /* of rsp: aligned, or made room below */
+	case US_X86_SET: /* of rsp: aligned, or made room below; or a constant */
 		put(st, insn->reg, unknown);
 		put(st, insn->base, unknown);
-		st->away = away;
+		st->away = away || insn->stack == US_X86_STACK_LOADS;
 		break;
 	case US_X86_ENTER:
 		push(st, US_X86_CODE_RBP);

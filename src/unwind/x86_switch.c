@@ -97,6 +97,15 @@ static void store(struct machine *m, struct value to, const struct value *v)
 	}
 }
 
+static void push(struct machine *m, uint8_t reg)
+{
+	struct value v = { .kind = UNKNOWN };
+	if (reg < US_X86_N_CODE)
+		v = m->reg[reg];
+	m->reg[RSP] = plus(m->reg[RSP], -8);
+	store(m, m->reg[RSP], &v);
+}
+
 /* What a function that is called does not preserve; or anything. */
 static void forget(struct machine *m, bool all)
 {
@@ -165,7 +174,7 @@ static bool apply(struct machine *m, const struct us_x86_parts *p,
 		forget(m, false);
 		return true;
 	case US_X86_PUSH:
-		m->reg[RSP] = plus(m->reg[RSP], -8);
+		push(m, insn->reg);
 		return !insn->half;
 	case US_X86_POP:
 		if (insn->half || insn->reg >= US_X86_N_CODE)
@@ -176,6 +185,11 @@ static bool apply(struct machine *m, const struct us_x86_parts *p,
 		return true;
 	default:
 		break;
+	}
+	if (insn->kind == US_X86_SET && insn->stack == US_X86_STACK_LOADS &&
+	    insn->reg == RSP) {
+		m->reg[RSP] = some(m);
+		return true;
 	}
 	if (!moved(m, p) && !compares(p)) {
 		if (insn->kind != US_X86_OTHER && insn->reg == RSP)
