@@ -48,6 +48,7 @@
  * "started"       date
  * "unit"          "calls": only calls were counted
  * "symbols_note"  why no image was found
+ * "image_changed" a warning: an image may be another build than the guest's
  * "linux"         what uniscope read from the guest's memory
  * "linux_ready_s" since when its unwind tables were used
  * "linux_changed" "FROM UNTIL ...", in s: see profile/kernels.h

@@ -77,6 +77,7 @@ struct us_image_match {
 	unsigned compared, equal; /* pieces of the text */
 	unsigned unmapped;	  /* pieces that the guest does not map */
 	bool other_build;	  /* the guest has another build-id there */
+	bool patched;		  /* bytes differ in some piece */
 };
 
 /*
@@ -100,6 +101,7 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 enum us_image_check {
 	US_CHECK_UNKNOWN, /* nothing could be read */
 	US_CHECK_SAME,
+	US_CHECK_PATCHED, /* the same but for a few bytes */
 	US_CHECK_DIFFERS, /* a piece does: compare the whole */
 };
 

@@ -51,6 +51,7 @@ static void compare_piece(struct match *t, const uint8_t *want, size_t len, us_g
 		equal += have[i] == want[i];
 	t->m.compared++;
 	t->m.equal += mostly(equal, len);
+	t->m.patched |= equal < len;
 }
 
 /* Compares the piece at byte `from` of a run of code, or the next useful piece before
@@ -258,7 +259,9 @@ static enum us_image_check verdict(const struct match *t)
 {
 	if (!t->m.compared)
 		return US_CHECK_UNKNOWN;
-	return t->m.equal == t->m.compared ? US_CHECK_SAME : US_CHECK_DIFFERS;
+	if (t->m.equal < t->m.compared)
+		return US_CHECK_DIFFERS;
+	return t->m.patched ? US_CHECK_PATCHED : US_CHECK_SAME;
 }
 
 enum us_image_check us_elf_image_check_at(const struct us_elf_image *i, uint64_t bias,

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_ARGS_BYTES (256u << 10)
@@ -87,6 +88,15 @@ int us_proc_stat(int proc, struct us_proc_stat *ret)
 	ret->start_time = start;
 	ret->cpu_ticks = user + system;
 	return 0;
+}
+
+time_t us_proc_began(uint64_t start_time)
+{
+	struct timespec now, up;
+	long hz = sysconf(_SC_CLK_TCK);
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return now.tv_sec - up.tv_sec + (time_t)(start_time / (uint64_t)hz);
 }
 
 int us_proc_uid(int proc, uid_t *ret)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Does /proc show the processes by the pids of our own namespace?  -ENOENT: it is not
  * mounted; -EXDEV: it belongs to another pid namespace. */
@@ -39,6 +40,8 @@ struct us_proc_stat {
 	uint64_t cpu_ticks;  /* fields 14 and 15: of CPU time, user and system */
 };
 int us_proc_stat(int proc, struct us_proc_stat *ret);
+/* A start_time by the host's date, as files have it: in s, rounded down. */
+time_t us_proc_began(uint64_t start_time);
 
 /* Real user id; 0 or -errno. */
 int us_proc_uid(int proc, uid_t *ret);

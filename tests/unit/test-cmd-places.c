@@ -83,7 +83,8 @@ static int make_elf(uint32_t seed, char ret_path[64])
 }
 
 /* Images are named by their seeds, as "-e FILE" or with a bias. */
-static void begin(struct guest *g, unsigned n, const char *suffix)
+static void begin_of(struct guest *g, unsigned n, const char *suffix,
+		     const struct us_guest *vmm)
 {
 	static char path[2][64], spec[2][80];
 	const struct us_symbol_files given = { .image = { spec[0], spec[1] },
@@ -96,12 +97,17 @@ static void begin(struct guest *g, unsigned n, const char *suffix)
 		g->fd[i] = make_elf(i + 1, path[i]);
 		snprintf(spec[i], sizeof(spec[i]), "%s%s", path[i], suffix);
 	}
-	if (us_images_open(&g->images, &given, NULL, &e) < 0)
+	if (us_images_open(&g->images, &given, vmm, &e) < 0)
 		fail_msg("%s", e.msg);
 	g->region = (struct us_region){ .size = RAM_SIZE, .host = g->ram };
 	g->mem = (struct us_mem){ .region = &g->region, .n_region = 1 };
 	us_mem_init(&g->mem);
 	us_paging_init(&g->paging, &g->mem);
+}
+
+static void begin(struct guest *g, unsigned n, const char *suffix)
+{
+	begin_of(g, n, suffix, NULL);
 }
 
 static void end(struct guest *g, unsigned n)
@@ -272,6 +278,48 @@ static void one_kernel_after_the_other(void **state)
 	assert_true(is_nowhere(&g, 1));
 	assert_true(place_of(&g, 0)->from_ns >= replaced);
 	end(&g, 2);
+}
+
+static bool tells_a_change(const struct guest *g)
+{
+	char text[800];
+	return us_images_changed(&g->images, text, sizeof(text)) &&
+	       strstr(text, us_elf_image_path(g->images.v[0].elf));
+}
+
+/* The guest has one other byte in the code of a file that was written just now. */
+static bool tells_of_one_byte(uint64_t vmm_start, uint64_t id)
+{
+	const struct us_guest vmm = { .pid = 1, .start_time = vmm_start };
+	struct guest g;
+	build_id = id;
+	begin_of(&g, 1, "", &vmm);
+	g.build_id = id;
+	load(&g, 1, LINKED);
+	run(&g, LINKED, 0, 100);
+	assert_non_null(place_of(&g, 0));
+	assert_false(tells_a_change(&g));
+	g.ram[LINKED + 0x2345] ^= 1;
+	for (unsigned n = 0; n < 100; n++)
+		look_in(&g, LINKED + 0x2340, 0);
+	assert_non_null(place_of(&g, 0));
+	bool tells = tells_a_change(&g);
+	end(&g, 1);
+	build_id = 0;
+	return tells;
+}
+
+/* A kernel patches itself, but it is older than its VMM. */
+static void built_again_while_it_runs(void **state)
+{
+	(void)state;
+	struct timespec up;
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	uint64_t now = (uint64_t)(up.tv_sec * sysconf(_SC_CLK_TCK));
+	assert_true(tells_of_one_byte(1, 0));
+	assert_false(tells_of_one_byte(now, 0));
+	assert_false(tells_of_one_byte(0, 0));
+	assert_false(tells_of_one_byte(1, 0x123456789abcdef));
 }
 
 /* At work for long in code that was patched: in places of the text far apart. */
@@ -641,6 +689,7 @@ int main(void)
 		cmocka_unit_test(it_moves_and_leaves_its_old_self),
 		cmocka_unit_test(one_kernel_after_the_other),
 		cmocka_unit_test(a_build_id_outweighs_patches),
+		cmocka_unit_test(built_again_while_it_runs),
 		cmocka_unit_test(programs_have_their_own_space),
 		cmocka_unit_test(a_kernel_below_firmware),
 		cmocka_unit_test(a_low_kernel_names_no_program),

@@ -8,12 +8,15 @@
 #include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
 #include "symbol/function_starts.h"
+#include "vmm/proc.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* "FILE@0x1000" to a path and a bias; a file whose name has an @ is taken whole. */
@@ -124,6 +127,15 @@ static bool is_for(const struct us_elf_image *elf, uint16_t guest)
 	       (guest == EM_X86_64 && machine == EM_386);
 }
 
+/* A kernel that the guest has loaded is older than its VMM.  Both times are rounded,
+ * and one in the future says nothing. */
+static bool is_younger(const struct us_images *i, const char *path)
+{
+	struct stat st;
+	return i->begun && stat(path, &st) == 0 && st.st_mtime > i->begun + 1 &&
+	       st.st_mtime <= time(NULL) + 1;
+}
+
 static int add(struct us_images *i, const char *path, const struct us_image *how,
 	       struct us_err *e)
 {
@@ -140,6 +152,7 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 		us_elf_image_close(m.elf);
 		return us_fail(e, -EINVAL, "%s is for another processor", path);
 	}
+	m.younger = is_younger(i, path);
 	find_debug(i, m.elf);
 	r = us_symbols_add_image(i->symbols, m.elf, e);
 	if (r == 0)
@@ -256,6 +269,7 @@ int us_images_open(struct us_images *i, const struct us_symbol_files *f,
 	memset(i, 0, sizeof(*i));
 	i->dirs = &f->dirs;
 	i->machine = machine_of(g);
+	i->begun = g && g->start_time ? us_proc_began(g->start_time) : 0;
 	int r = us_symbols_new(&i->symbols, e);
 	for (size_t k = 0; r == 0 && k < f->n_image; k++)
 		r = add_given(i, f->image[k], e);
@@ -376,8 +390,41 @@ void us_images_judge(struct us_images *i, enum us_match match)
 	atomic_fetch_add(&i->changes, 1);
 }
 
+void us_image_note_patched(struct us_image *m, uint64_t bias,
+			   const struct us_live_sample *l)
+{
+	if (m->younger && !m->changed &&
+	    !us_elf_image_is_build(m->elf, bias, l->paging, &l->capture->regs.space))
+		__atomic_store_n(&m->changed, true, __ATOMIC_RELAXED);
+}
+
+bool us_images_changed(const struct us_images *i, char *ret, size_t size)
+{
+	const char *path = NULL;
+	char more[40] = "";
+	size_t n = 0;
+	for (size_t k = 0; k < i->n; k++) {
+		if (!__atomic_load_n(&i->v[k].changed, __ATOMIC_RELAXED))
+			continue;
+		path = n++ ? path : us_elf_image_path(i->v[k].elf);
+	}
+	if (n > 1)
+		snprintf(more, sizeof(more), " (and %zu more)", n - 1);
+	if (n)
+		snprintf(ret, size,
+			 "%.500s%s was written after the guest started, and bytes of "
+			 "its code differ from the guest's: names may be of another "
+			 "build (start the guest again, or name the file that it "
+			 "runs: -e FILE)",
+			 path, more);
+	return n;
+}
+
 void us_images_tell(const struct us_images *i, FILE *out)
 {
+	char text[800];
+	if (us_images_changed(i, text, sizeof(text)))
+		fprintf(out, "warning: %s\n", text);
 	if (guessed_wrong(i))
 		fputs("warning: the guest runs none of the files with symbols beside "
 		      "the kernel's; -e ELF names the right one\n",

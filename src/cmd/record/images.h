@@ -21,6 +21,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 #define US_MAX_PLACES 64
 #define US_MAX_DIFFER 4
@@ -48,6 +49,7 @@ struct us_place {
 struct us_images {
 	struct us_symbols *symbols; /* owns the ELF images */
 	uint16_t machine;	    /* of the guest's processor: EM_*; 0: not known */
+	time_t begun;		    /* when the VMM was started; 0: not known */
 	struct us_image {
 		struct us_elf_image *elf;
 		uint64_t bias; /* where it is searched first */
@@ -56,6 +58,9 @@ struct us_images {
 		/* Not named by the user: found beside an image without symbols. */
 		bool guessed;
 		bool unproven; /* guessed, and not yet verified in the guest's memory */
+		/* Written after the VMM started; and the guest has other bytes of code:
+		 * set in a sample, by us_image_note_patched(). */
+		bool younger, changed;
 		us_gva *start; /* starts of all functions, sorted, as in the file */
 		size_t n_start;
 		us_gva *part; /* those that no caller enters: struct us_code_map */
@@ -178,6 +183,15 @@ void us_images_programs(struct us_images *i, const struct us_cfi *more);
 
 /* Is the capture's program counter in an image with a known place? */
 bool us_images_know(const struct us_images *i, const struct us_capture *c);
+
+/* In a sample: the image is there with this bias, but bytes of its code differ.  If it
+ * was written after the VMM started, and no build-id says that it is the guest's, it
+ * may be another build: us_images_changed() tells it. */
+void us_image_note_patched(struct us_image *m, uint64_t bias,
+			   const struct us_live_sample *l);
+/* A warning if an image may be another build than the guest's; false: none is.  Any
+ * thread. */
+bool us_images_changed(const struct us_images *i, char *ret, size_t size);
 
 /* Was any image found in the guest, or may be there? */
 bool us_images_found_one(const struct us_images *i);

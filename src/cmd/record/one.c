@@ -240,6 +240,14 @@ static void write_vcpus(struct us_recording *r)
 		r->vcpus_written = n;
 }
 
+static void write_changed_image(struct us_recording *r)
+{
+	char text[800];
+	if (r->changed_written || !us_images_changed(&r->images, text, sizeof(text)))
+		return;
+	r->changed_written = !us_writer_fact(r->writer, "image_changed", text, NULL);
+}
+
 /* How many threads of the VMM are named for a vCPU; 0: not known. */
 static unsigned count_vcpu_threads(const struct us_recording *r)
 {
@@ -282,6 +290,7 @@ static void progress(void *ctx, const struct us_record_stats *s)
 		(void)write_modules(r, NULL); /* a full disk shows at the next flush */
 	}
 	write_vcpus(r);
+	write_changed_image(r);
 	(void)!us_code_bits_write(&r->code_bits, r->writer, NULL);
 	if (!tells_functions(r))
 		(void)us_kernel_write(&r->kernel, r->writer);
@@ -354,6 +363,7 @@ static void finish(void *ctx)
 		us_waits_stats(&r->kernel.waits, &r->summary.waits);
 		write_no_tasks(r);
 	}
+	write_changed_image(r);
 	write_gathers(r);
 	write_slide(r);
 	/* First the kernel's names for the last samples. */

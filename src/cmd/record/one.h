@@ -78,6 +78,7 @@ struct us_recording {
 	struct us_writer *writer;
 	struct us_progress progress;
 	unsigned changes_written, vcpus_written;
+	bool changed_written; /* that an image may be another build */
 	struct us_code_bits code_bits;
 	unsigned vcpu_threads; /* number of the VMM's vCPU threads at first */
 	uint64_t first_ns;     /* of the first capture */

@@ -252,8 +252,8 @@ static void set_match(struct us_images *i, struct us_place *p, enum us_match mat
 
 /* --- comparisons --- */
 
-static bool is_same(const struct us_image *m, uint64_t bias,
-		    const struct us_live_sample *l, bool *ret_judged)
+static bool is_same(struct us_image *m, uint64_t bias, const struct us_live_sample *l,
+		    bool *ret_judged)
 {
 	const struct us_capture *c = l->capture;
 	struct us_image_match counts;
@@ -265,6 +265,8 @@ static bool is_same(const struct us_image *m, uint64_t bias,
 	    us_elf_image_check_at(m->elf, bias, c->regs.pc, l->paging,
 				  &c->regs.space) == US_CHECK_DIFFERS)
 		same = false;
+	if (*ret_judged && same && counts.patched)
+		us_image_note_patched(m, bias, l);
 	return *ret_judged && same;
 }
 
@@ -294,7 +296,7 @@ static void compare_guess(struct us_images *i, size_t image,
 			  const struct us_live_sample *l)
 {
 	bool judged;
-	const struct us_image *m = &i->v[image];
+	struct us_image *m = &i->v[image];
 	if (is_same(m, m->bias, l, &judged)) {
 		us_gpa root = key_of(i, image, m->bias, l->capture);
 		set_place(i, image, m->bias, root, from_of_pair(i, image, root, l),
@@ -374,38 +376,34 @@ static void check_piece(struct us_images *i, struct us_place *p,
 {
 	const struct us_capture *c = l->capture;
 	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : p->start;
-	switch (us_elf_image_check_at(i->v[p->image].elf, p->bias, at, l->paging,
-				      &c->regs.space)) {
-	case US_CHECK_UNKNOWN:
-		return;
-	case US_CHECK_SAME:
-		p->ok_ns = l->t_ns;
-		return;
-	case US_CHECK_DIFFERS:
+	enum us_image_check found = us_elf_image_check_at(
+		i->v[p->image].elf, p->bias, at, l->paging, &c->regs.space);
+	if (found == US_CHECK_DIFFERS)
 		end_place(i, p);
-	}
+	else if (found != US_CHECK_UNKNOWN)
+		p->ok_ns = l->t_ns;
 }
 
 static void check_place(struct us_images *i, struct us_place *p,
 			const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
-	const struct us_image *m = &i->v[p->image];
+	struct us_image *m = &i->v[p->image];
 	bool judged;
 	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : 0;
 	if (p->end) {
 		check_piece(i, p, l);
 		return;
 	}
-	switch (us_elf_image_check(m->elf, p->bias, at, i->turn, l->paging,
-				   &c->regs.space)) {
-	case US_CHECK_UNKNOWN:
+	enum us_image_check found = us_elf_image_check(m->elf, p->bias, at, i->turn,
+						       l->paging, &c->regs.space);
+	if (found == US_CHECK_UNKNOWN)
 		return;
-	case US_CHECK_SAME:
+	if (found == US_CHECK_PATCHED)
+		us_image_note_patched(m, p->bias, l);
+	if (found != US_CHECK_DIFFERS) {
 		p->ok_ns = l->t_ns;
 		return;
-	case US_CHECK_DIFFERS:
-		break;
 	}
 	/* Perhaps this is only code that the kernel has patched, or freed after its
 	 * start. */
@@ -511,6 +509,9 @@ static void check_here(struct us_images *i, const struct us_live_sample *l)
 					      &c->regs.space)) {
 		case US_CHECK_UNKNOWN:
 			break;
+		case US_CHECK_PATCHED:
+			us_image_note_patched(&i->v[p->image], p->bias, l);
+			/* fall through */
 		case US_CHECK_SAME:
 			p->n_same++;
 			break;
