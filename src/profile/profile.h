@@ -49,6 +49,7 @@
  * "unit"          "calls": only calls were counted
  * "symbols_note"  why no image was found
  * "image_changed" a warning: an image may be another build than the guest's
+ * "image_missed"  a warning: the guest's kernel is not where a list of symbols has it
  * "linux"         what uniscope read from the guest's memory
  * "linux_ready_s" since when its unwind tables were used
  * "linux_changed" "FROM UNTIL ...", in s: see profile/kernels.h

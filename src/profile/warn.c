@@ -375,11 +375,14 @@ void us_profile_warn_of_quality(struct us_profile *p)
 {
 	const char *caution = us_profile_fact(p, "caution");
 	const char *changed = us_profile_fact(p, "image_changed");
+	const char *missed = us_profile_fact(p, "image_missed");
 	p->n_image_warning = p->warnings.n;
 	if (caution && *caution && !p->opts.waits)
 		us_profile_warn(p, "%s", caution);
 	if (changed && *changed)
 		us_profile_warn(p, "%s", changed);
+	if (missed && *missed)
+		us_profile_warn(p, "%s", missed);
 	if (!p->opts.waits)
 		us_profile_warn_of_gathers(p);
 	warn_of_names(p);

@@ -322,6 +322,36 @@ static void built_again_while_it_runs(void **state)
 	assert_false(tells_of_one_byte(1, 0x123456789abcdef));
 }
 
+/* The same functions as a list alone, far from where the kernel runs or not. */
+static bool tells_a_miss(us_gva runs_at, unsigned looks)
+{
+	const char list[] = "0000000000200000 T first\n0000000000210000 T second\n"
+			    "0000000000220000 T third\n";
+	char path[64], text[800];
+	const struct us_symbol_files given = { .image = { path }, .n_image = 1 };
+	struct us_err e = { 0 };
+	struct guest g;
+	int fd = memfd_create("list", 0);
+	assert_int_equal(write(fd, list, sizeof(list) - 1), sizeof(list) - 1);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
+	begin(&g, 0, "");
+	us_images_fini(&g.images);
+	assert_int_equal(us_images_open(&g.images, &given, NULL, &e), 0);
+	run(&g, runs_at, 0, looks);
+	bool tells = us_images_missed(&g.images, text, sizeof(text));
+	end(&g, 0);
+	close(fd);
+	return tells;
+}
+
+static void a_list_of_other_addresses(void **state)
+{
+	(void)state;
+	assert_true(tells_a_miss(LINKED + 0x1000000, 100));
+	assert_false(tells_a_miss(LINKED, 100));
+	assert_false(tells_a_miss(LINKED + 0x1000000, 5));
+}
+
 /* At work for long in code that was patched: in places of the text far apart. */
 static void run_in_patched(struct guest *g)
 {
@@ -690,6 +720,7 @@ int main(void)
 		cmocka_unit_test(one_kernel_after_the_other),
 		cmocka_unit_test(a_build_id_outweighs_patches),
 		cmocka_unit_test(built_again_while_it_runs),
+		cmocka_unit_test(a_list_of_other_addresses),
 		cmocka_unit_test(programs_have_their_own_space),
 		cmocka_unit_test(a_kernel_below_firmware),
 		cmocka_unit_test(a_low_kernel_names_no_program),

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ENOUGH_OUTSIDE 10 /* samples */
+
 /* "FILE@0x1000" to a path and a bias; a file whose name has an @ is taken whole. */
 static int split_bias(const char *text, char path[US_STORE_MAX_PATH],
 		      uint64_t *ret_bias, bool *ret_fixed, struct us_err *e)
@@ -60,7 +62,7 @@ static int take_starts(struct us_image *m, struct us_err *e)
 
 static int prepare(struct us_image *m, struct us_err *e)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, held = 0;
 	if (!us_elf_image_text(m->elf, &m->text_start, &m->text_end))
 		m->text_start = m->text_end = 0;
 	int r = take_starts(m, e);
@@ -69,11 +71,13 @@ static int prepare(struct us_image *m, struct us_err *e)
 	const struct us_elf_file *f = us_elf_image_file(m->elf);
 	for (size_t k = 0; k < f->n_code; k++) {
 		uint64_t size = f->code[k].end - f->code[k].start;
+		held |= f->code[k].filesz;
 		if (size > most) {
 			most = size;
 			m->home = f->code[k].start;
 		}
 	}
+	m->names_alone = f->n_code && !held;
 	size_t n_sym;
 	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &n_sym);
 	/* vmlinux has ORC rules, which are better than its DWARF's. */
@@ -420,9 +424,48 @@ bool us_images_changed(const struct us_images *i, char *ret, size_t size)
 	return n;
 }
 
+/* A list has no code to search for, so it is right only where it says. */
+void us_images_note_missed(struct us_images *i, const struct us_live_sample *l)
+{
+	const struct us_stack *s = l->stack;
+	for (size_t k = 0; k < i->n; k++) {
+		struct us_image *m = &i->v[k];
+		unsigned outside = 0;
+		for (unsigned f = 0; m->names_alone && !m->hit && f < s->n; f++) {
+			if (s->flags[f] & (US_PC_USER | US_PC_SPACE | US_PC_TASK))
+				continue;
+			m->hit = us_elf_file_code(us_elf_image_file(m->elf),
+						  s->pc[f] - m->bias);
+			outside = 1;
+		}
+		m->n_outside += outside;
+	}
+}
+
+bool us_images_missed(const struct us_images *i, char *ret, size_t size)
+{
+	for (size_t k = 0; k < i->n; k++) {
+		const struct us_image *m = &i->v[k];
+		if (!m->names_alone || m->hit || m->n_outside < ENOUGH_OUTSIDE)
+			continue;
+		snprintf(ret, size,
+			 "no sample is in %.500s, at the addresses that it lists: it "
+			 "gives no names; if its kernel runs at other addresses "
+			 "(KASLR), "
+			 "-e FILE@BIAS says how far off, and an ELF file in place of "
+			 "the "
+			 "list is found by its code",
+			 us_elf_image_path(m->elf));
+		return true;
+	}
+	return false;
+}
+
 void us_images_tell(const struct us_images *i, FILE *out)
 {
 	char text[800];
+	if (us_images_missed(i, text, sizeof(text)))
+		fprintf(out, "warning: %s\n", text);
 	if (us_images_changed(i, text, sizeof(text)))
 		fprintf(out, "warning: %s\n", text);
 	if (guessed_wrong(i))

@@ -61,6 +61,11 @@ struct us_images {
 		/* Written after the VMM started; and the guest has other bytes of code:
 		 * set in a sample, by us_image_note_patched(). */
 		bool younger, changed;
+		bool names_alone; /* a list of symbols, without code to compare */
+		/* Kernel code that ran: outside of the image where it is guessed to be,
+		 * and whether any was in it.  Set in a sample. */
+		unsigned n_outside;
+		bool hit;
 		us_gva *start; /* starts of all functions, sorted, as in the file */
 		size_t n_start;
 		us_gva *part; /* those that no caller enters: struct us_code_map */
@@ -192,6 +197,12 @@ void us_image_note_patched(struct us_image *m, uint64_t bias,
 /* A warning if an image may be another build than the guest's; false: none is.  Any
  * thread. */
 bool us_images_changed(const struct us_images *i, char *ret, size_t size);
+
+/* A warning if the kernel ran, but never where a list of symbols has it; false: none.
+ * Any thread, once sampling has ended. */
+bool us_images_missed(const struct us_images *i, char *ret, size_t size);
+/* In a sample: notice that. */
+void us_images_note_missed(struct us_images *i, const struct us_live_sample *l);
 
 /* Was any image found in the guest, or may be there? */
 bool us_images_found_one(const struct us_images *i);

@@ -248,6 +248,13 @@ static void write_changed_image(struct us_recording *r)
 	r->changed_written = !us_writer_fact(r->writer, "image_changed", text, NULL);
 }
 
+static void write_missed_image(struct us_recording *r)
+{
+	char text[800];
+	if (us_images_missed(&r->images, text, sizeof(text)))
+		(void)!us_writer_fact(r->writer, "image_missed", text, NULL);
+}
+
 /* How many threads of the VMM are named for a vCPU; 0: not known. */
 static unsigned count_vcpu_threads(const struct us_recording *r)
 {
@@ -364,6 +371,7 @@ static void finish(void *ctx)
 		write_no_tasks(r);
 	}
 	write_changed_image(r);
+	write_missed_image(r);
 	write_gathers(r);
 	write_slide(r);
 	/* First the kernel's names for the last samples. */

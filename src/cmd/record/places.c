@@ -671,6 +671,7 @@ void us_images_sample(struct us_images *i, const struct us_live_sample *l)
 	compare_guesses(i, l);
 	pair_spaces(i, l);
 	us_images_find_piece(i, l);
+	us_images_note_missed(i, l);
 	switch (atomic_load_explicit(&i->search.state, memory_order_acquire)) {
 	case US_SEARCH_COLLECT:
 		collect(i, l);
