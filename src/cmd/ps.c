@@ -52,6 +52,7 @@ static void threads_text(const struct us_guest *g, char *text, size_t size)
 }
 
 #define LEAST_KERNEL 16
+#define LEAST_WIDTH  74 /* for rows with all of a guest in one line */
 #define HEADING                                                                        \
 	"    PID NAME             VMM                ACCEL VCPUS  MEMORY  KERNEL"
 
@@ -67,22 +68,56 @@ static void print_row(const char *row, const char *kernel)
 	printf("%s%s\n", row, text);
 }
 
+static bool is_narrow(void)
+{
+	return us_output_columns(stdout) < LEAST_WIDTH;
+}
+
+/* In lines of at most all columns, those after the first indented as deep. */
+static void print_wrapped(const char *first, const char *s, size_t all)
+{
+	size_t used = strlen(first), room = all > used ? all - used : 1;
+	const char *before = first;
+	do {
+		size_t n = us_wrap_length(s, room);
+		printf("%*s%.*s\n", (int)used, before, (int)n, s);
+		s += n;
+		s += *s == ' ';
+		before = "";
+	} while (*s);
+}
+
+/* Sentences stay in one line, for scripts, unless the terminal is narrow. */
+static void print_sentence(const char *first, const char *s)
+{
+	print_wrapped(first, s, is_narrow() ? us_output_columns(stdout) : SIZE_MAX);
+}
+
 /* A guest with 64 vCPUs needs several lines. */
 static void print_threads(const struct us_guest *g)
 {
-	static const char first[] = "        vCPU threads ";
 	char threads[US_MAX_VCPUS * 16];
-	const char *s = threads, *before = first;
-	size_t all = us_output_columns(stdout), used = strlen(first);
-	size_t room = all > used ? all - used : 1;
 	threads_text(g, threads, sizeof(threads));
-	do {
-		size_t n = us_wrap_length(s, room);
-		printf("%s%.*s\n", before, (int)n, s);
-		s += n;
-		s += *s == ' ';
-		before = "                     ";
-	} while (*s);
+	print_wrapped("        vCPU threads ", threads, us_output_columns(stdout));
+}
+
+/* A row of the table, or of a narrow terminal's list.  number: pid or domain. */
+static void print_guest_row(const char *number, const char *name, const char *vmm,
+			    const char *accel, unsigned n_vcpu, const char *memory,
+			    const char *kernel)
+{
+	char row[256];
+	if (!is_narrow()) {
+		snprintf(row, sizeof(row), "%7s %-16s %-18s %-5s %5u %7s  ", number,
+			 name, vmm, accel, n_vcpu, memory);
+		print_row(row, kernel);
+		return;
+	}
+	printf("%7s %s\n", number, name);
+	snprintf(row, sizeof(row), "%s, %s, %u vCPU%s, %s", vmm, accel, n_vcpu,
+		 n_vcpu == 1 ? "" : "s", memory);
+	print_sentence("        ", row);
+	print_row("        ", kernel);
 }
 
 /* All but the backends for tests and for Xen domains. */
@@ -95,51 +130,55 @@ static void print_backends(const struct us_found *f)
 {
 	for (const struct us_backend_ops *const *b = us_backends; *b; b++) {
 		struct us_err why = { 0 };
-		char text[sizeof(why.msg)];
+		char text[sizeof(why.msg)], first[32], words[sizeof(text) + 16];
 		if (!is_for_process(*b))
 			continue;
 		bool serves = us_backend_probe(*b, &f->target, &why);
-		printf("        %-6s %s%s%s\n", (*b)->name, serves ? "yes" : "no",
-		       why.msg[0] ? (serves ? ", but " : ": ") : "",
-		       us_printable(text, sizeof(text), why.msg));
+		snprintf(first, sizeof(first), "        %-6s ", (*b)->name);
+		snprintf(words, sizeof(words), "%s%s%s", serves ? "yes" : "no",
+			 why.msg[0] ? (serves ? ", but " : ": ") : "",
+			 us_printable(text, sizeof(text), why.msg));
+		print_sentence(first, words);
 		if (why.hint[0])
-			printf("              try: %s\n",
-			       us_printable(text, sizeof(text), why.hint));
+			print_sentence("              try: ",
+				       us_printable(text, sizeof(text), why.hint));
 	}
 }
 
 /* The kernel and the busiest process of a Linux guest. */
 static void print_inside(const struct us_inside *in)
 {
-	char text[sizeof(in->why)];
-	fputs("        inside ", stdout);
+	char text[sizeof(in->why)], words[3 * sizeof(text)] = "";
 	if (in->release[0])
-		printf("Linux %s%s", us_printable(text, sizeof(text), in->release),
-		       in->why[0] ? ", " : "");
+		us_append(words, sizeof(words), "Linux %s%s",
+			  us_printable(text, sizeof(text), in->release),
+			  in->why[0] ? ", " : "");
 	if (in->process[0])
-		printf(", busiest: %s (%u), %.0f %% of a CPU",
-		       us_printable(text, sizeof(text), in->process), in->pid,
-		       100 * in->share);
+		us_append(words, sizeof(words), ", busiest: %s (%u), %.0f %% of a CPU",
+			  us_printable(text, sizeof(text), in->process), in->pid,
+			  100 * in->share);
 	else if (!in->why[0])
-		fputs(", no process was busy", stdout);
-	puts(us_printable(text, sizeof(text), in->why));
+		us_append(words, sizeof(words), ", no process was busy");
+	us_append(words, sizeof(words), "%s",
+		  us_printable(text, sizeof(text), in->why));
+	print_sentence("        inside ", words);
 	if (in->hint[0])
-		printf("              try: %s\n",
-		       us_printable(text, sizeof(text), in->hint));
+		print_sentence("              try: ",
+			       us_printable(text, sizeof(text), in->hint));
 }
 
 static void print_guest(const struct guests *all, size_t i)
 {
 	const struct us_found *f = &all->v[i];
 	const struct us_guest *g = &f->guest;
-	char name[sizeof(g->name)], row[256], memory[32];
+	char name[sizeof(g->name)], pid[16], memory[32];
 	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
-	snprintf(row, sizeof(row), "%7d %-16s %-18s %-5s %5u %7s  ", (int)g->pid, name,
-		 g->vmm, us_accel_name(g->accel), g->n_vcpu,
-		 memory_text(g->memory, memory, sizeof(memory)));
-	print_row(row, g->kernel);
+	snprintf(pid, sizeof(pid), "%d", (int)g->pid);
+	print_guest_row(pid, name, g->vmm, us_accel_name(g->accel), g->n_vcpu,
+			memory_text(g->memory, memory, sizeof(memory)), g->kernel);
 	if (g->limited)
-		puts("        another user's guest: some of it cannot be read");
+		print_sentence("        ",
+			       "another user's guest: some of it cannot be read");
 	print_threads(g);
 	print_backends(f);
 	if (all->looks)
@@ -213,17 +252,17 @@ static void json_guest(struct us_json *j, const struct guests *all, size_t i)
 
 static void print_domain(const struct us_xen_guest *g)
 {
-	char name[sizeof(g->name)], row[256], memory[32];
+	char name[sizeof(g->name)], id[16], memory[32];
 	const struct us_xen_domain *d = &g->domain;
 	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
-	snprintf(row, sizeof(row), "%7u %-16s %-18s %-5s %5u %7s  ", d->id, name,
-		 us_xen_has_ended(d) ? "xen, has ended"
-		 : d->shut_down	     ? "xen, suspended"
-		 : d->paused	     ? "xen, paused"
-				     : "xen",
-		 us_xen_kind_name(d->kind), d->n_vcpu,
-		 memory_text(d->memory, memory, sizeof(memory)));
-	print_row(row, g->kernel);
+	snprintf(id, sizeof(id), "%u", d->id);
+	print_guest_row(id, name,
+			us_xen_has_ended(d) ? "xen, has ended"
+			: d->shut_down	    ? "xen, suspended"
+			: d->paused	    ? "xen, paused"
+					    : "xen",
+			us_xen_kind_name(d->kind), d->n_vcpu,
+			memory_text(d->memory, memory, sizeof(memory)), g->kernel);
 	printf("        xen   yes: TARGET is xen:%u%s%s\n", d->id,
 	       g->name[0] ? " or xen:" : "", g->name[0] ? name : "");
 }
@@ -250,8 +289,9 @@ static void json_domain(struct us_json *j, const struct us_xen_guest *g)
 static void show_domains(const struct us_xen_list *domains)
 {
 	if (domains->n)
-		puts(" DOMAIN NAME             VMM                KIND  VCPUS  MEMORY  "
-		     "KERNEL");
+		puts(is_narrow() ? " DOMAIN NAME"
+				 : " DOMAIN NAME             VMM                KIND  "
+				   "VCPUS  MEMORY  KERNEL");
 	for (size_t i = 0; i < domains->n; i++)
 		print_domain(&domains->v[i]);
 }
@@ -299,7 +339,7 @@ static void show(const struct guests *g, const struct us_xen_list *domains,
 	if (json)
 		us_json_array(&j, NULL);
 	else if (g->n)
-		puts(HEADING);
+		puts(is_narrow() ? "    PID NAME" : HEADING);
 	for (size_t i = 0; i < g->n; i++)
 		if (json)
 			json_guest(&j, g, i);

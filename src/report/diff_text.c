@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define NUMBERS 52 /* columns of the numbers */
+#define NUMBER	11 /* of each but the interval's 16 */
+#define LEAST	16 /* columns for names */
 #define FEW	10 /* rows of functions that did not change */
 #define BOLD	"\033[1m"
 #define RED	"\033[31m"
@@ -132,11 +134,31 @@ static void name_cell(const struct us_compare_row *r, char dst[static US_CELL_SI
 	us_printable(dst, US_CELL_SIZE, r->name);
 }
 
+/* What a narrow terminal has room for: the interval goes first, then the difference,
+ * which the two figures show, too. */
+struct width {
+	bool interval, difference;
+};
+
+static struct width fit_numbers(const struct us_report_opts *o, size_t *ret_used)
+{
+	size_t all = us_report_columns(o);
+	struct width w;
+	*ret_used = NUMBERS;
+	w.interval = all >= *ret_used + LEAST;
+	*ret_used -= w.interval ? 0 : 17;
+	w.difference = all >= *ret_used + LEAST;
+	*ret_used -= w.difference ? 0 : NUMBER;
+	return w;
+}
+
 static void print_row(const struct us_diff *d, const struct us_compare_row *r,
 		      const struct us_two_columns *columns,
 		      const struct us_report_opts *o, FILE *out)
 {
 	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[48] = "";
+	size_t used;
+	struct width w = fit_numbers(o, &used);
 	int n = decimals(d);
 	const char *paint = !r->changed ? DIM : r->diff > 0 ? RED : GREEN;
 	if (!d->result->exact)
@@ -145,8 +167,11 @@ static void print_row(const struct us_diff *d, const struct us_compare_row *r,
 	fputs(o->colour ? paint : "", out);
 	print_figure(d, r->was, r->before, out);
 	print_figure(d, r->is, r->after, out);
-	fprintf(out, "%+10.*f %16s%s   ", n, shown(d, r->diff), interval,
-		o->colour ? RESET : "");
+	if (w.difference)
+		fprintf(out, "%+10.*f ", n, shown(d, r->diff));
+	if (w.interval)
+		fprintf(out, "%16s ", interval);
+	fprintf(out, "%s  ", o->colour ? RESET : "");
 	name_cell(r, name);
 	us_report_place_cell(r->func, o, place);
 	us_two_columns_print(columns, o, name, place, out);
@@ -157,6 +182,8 @@ static void print_rows(const struct us_diff *d, size_t from, size_t to,
 		       const struct us_report_opts *o, FILE *out)
 {
 	struct us_two_columns columns = { 0 };
+	size_t used;
+	struct width w = fit_numbers(o, &used);
 	char name[US_CELL_SIZE], place[US_CELL_SIZE];
 	for (size_t i = from; i < to; i++) {
 		name_cell(&d->result->row[i], name);
@@ -164,11 +191,15 @@ static void print_rows(const struct us_diff *d, size_t from, size_t to,
 		us_two_columns_measure(&columns, name, place);
 	}
 	us_two_columns_measure(&columns, "function", "file:line");
-	us_two_columns_fit(&columns, o, NUMBERS);
-	fprintf(out, "%s%10s %10s %10s %16s   ", o->colour ? BOLD : "",
+	us_two_columns_fit(&columns, o, used);
+	fprintf(out, "%s%10s %10s ", o->colour ? BOLD : "",
 		d->result->exact ? "before" : "before %",
-		d->result->exact ? "after" : "after %", "difference",
-		d->result->exact ? "" : "95 %");
+		d->result->exact ? "after" : "after %");
+	if (w.difference)
+		fprintf(out, "%10s ", "difference");
+	if (w.interval)
+		fprintf(out, "%16s ", d->result->exact ? "" : "95 %");
+	fputs("  ", out);
 	snprintf(name, sizeof(name), "function");
 	snprintf(place, sizeof(place), "file:line");
 	us_two_columns_print(&columns, o, name, place, out);

@@ -14,8 +14,10 @@
 
 #define WORDS	      512
 #define NUMBERS	      31 /* columns of the numbers */
+#define NUMBER	      11 /* of these, each but the first */
+#define LEAST_NAME    17 /* with the space before it */
+#define LEAST_REASON  14
 #define WIDEST_REASON 36
-#define REASON_TITLE  "left the guest for"
 
 /* Samples of one exit reason in one function, with what the host did then. */
 struct row {
@@ -32,7 +34,8 @@ struct exits {
 	uint64_t all; /* samples */
 	struct us_time_split time;
 	const struct us_report_opts *o;
-	size_t reason; /* columns */
+	size_t numbers, reason, widest; /* columns; widest: a reason may have */
+	bool no_ms, no_samples;		/* the terminal has no room for them */
 	struct us_two_columns columns;
 };
 
@@ -120,7 +123,7 @@ static void reason_cell(const struct exits *x, const struct row *r,
 			char dst[static WORDS])
 {
 	reason_text(x, r, dst);
-	us_shorten_middle(dst, WORDS, WIDEST_REASON);
+	us_shorten_middle(dst, WORDS, x->widest);
 }
 
 static void at_cells(const struct exits *x, const struct row *r,
@@ -135,10 +138,30 @@ static void at_cells(const struct exits *x, const struct row *r,
 	}
 }
 
+static void fit_numbers(struct exits *x)
+{
+	size_t all = us_report_columns(x->o), names = LEAST_REASON + LEAST_NAME;
+	x->numbers = NUMBERS;
+	x->no_ms = all < x->numbers + names;
+	x->numbers -= x->no_ms ? NUMBER : 0;
+	x->no_samples = all < x->numbers + names;
+	x->numbers -= x->no_samples ? NUMBER : 0;
+	size_t left = all > x->numbers + names ? all - x->numbers - LEAST_NAME
+					       : LEAST_REASON;
+	x->widest = left < WIDEST_REASON ? left : WIDEST_REASON;
+}
+
+static const char *reason_title(const struct exits *x)
+{
+	const char *whole = "left the guest for";
+	return strlen(whole) <= x->widest ? whole : "left for";
+}
+
 static void fit_columns(struct exits *x, size_t n)
 {
 	char reason[WORDS], name[US_CELL_SIZE], place[US_CELL_SIZE];
-	x->reason = strlen(REASON_TITLE);
+	fit_numbers(x);
+	x->reason = strlen(reason_title(x));
 	for (size_t i = 0; i < n; i++) {
 		reason_cell(x, &x->row[i], reason);
 		size_t wide = us_columns(reason);
@@ -147,7 +170,7 @@ static void fit_columns(struct exits *x, size_t n)
 		us_two_columns_measure(&x->columns, name, place);
 	}
 	us_two_columns_measure(&x->columns, "in function", "file:line");
-	us_two_columns_fit(&x->columns, x->o, NUMBERS + x->reason + 1);
+	us_two_columns_fit(&x->columns, x->o, x->numbers + x->reason + 1);
 }
 
 static void print_row(const struct exits *x, const struct row *r, FILE *out)
@@ -155,9 +178,13 @@ static void print_row(const struct exits *x, const struct row *r, FILE *out)
 	char reason[WORDS], name[US_CELL_SIZE], place[US_CELL_SIZE];
 	reason_cell(x, r, reason);
 	at_cells(x, r, name, place);
-	fprintf(out, "%7.2f %10.1f %10" PRIu64 "  %s%*s", share(x, r->samples),
-		(double)r->samples * x->time.unit_ns / US_NS_PER_MS, r->samples, reason,
-		(int)(x->reason - us_columns(reason) + 1), "");
+	fprintf(out, "%7.2f ", share(x, r->samples));
+	if (!x->no_ms)
+		fprintf(out, "%10.1f ",
+			(double)r->samples * x->time.unit_ns / US_NS_PER_MS);
+	if (!x->no_samples)
+		fprintf(out, "%10" PRIu64 " ", r->samples);
+	fprintf(out, " %s%*s", reason, (int)(x->reason - us_columns(reason) + 1), "");
 	us_two_columns_print(&x->columns, x->o, name, place, out);
 	fputc('\n', out);
 }
@@ -167,49 +194,70 @@ static void print_rows(struct exits *x, size_t limit, FILE *out)
 	char name[US_CELL_SIZE] = "in function", place[US_CELL_SIZE] = "file:line";
 	size_t shown = limit && limit < x->n ? limit : x->n;
 	fit_columns(x, shown);
-	fprintf(out, "\n%7s %10s %10s  %-*s ", "%", "ms", "samples", (int)x->reason,
-		REASON_TITLE);
+	fprintf(out, "\n%7s ", "%");
+	if (!x->no_ms)
+		fprintf(out, "%10s ", "ms");
+	if (!x->no_samples)
+		fprintf(out, "%10s ", "samples");
+	fprintf(out, " %-*s ", (int)x->reason, reason_title(x));
 	us_two_columns_print(&x->columns, x->o, name, place, out);
 	fputc('\n', out);
 	for (size_t i = 0; i < shown; i++)
 		print_row(x, &x->row[i], out);
 	if (shown < x->n)
-		fprintf(out, "%*s%zu more\n", 31, "", x->n - shown);
+		fprintf(out, "%*s%zu more\n", (int)x->numbers, "", x->n - shown);
 }
 
-static void print_part(const char *name, double ns, double whole_ns, FILE *out)
+#define PART_NUMBERS 22 /* columns */
+
+static void print_part(const char *name, double ns, double whole_ns,
+		       const struct exits *x, FILE *out)
 {
+	char cell[WORDS];
+	size_t all = us_report_columns(x->o);
+	snprintf(cell, sizeof(cell), "%s", name);
+	if (all > PART_NUMBERS + LEAST_NAME)
+		us_shorten_middle(cell, sizeof(cell), all - PART_NUMBERS);
 	fprintf(out, "%7.2f %12.1f  %s\n", 100 * ns / whole_ns, ns / US_NS_PER_MS,
-		name);
+		cell);
+}
+
+static void print_part_title(const struct exits *x, const char *title,
+			     const char *narrow, FILE *out)
+{
+	bool fits = PART_NUMBERS + strlen(title) <= us_report_columns(x->o);
+	fprintf(out, "\n%7s %12s  %s\n", "%", "ms", fits ? title : narrow);
 }
 
 /* The whole table; the parts add up to its last row. */
-static void print_time(const struct us_time_split *t, FILE *out)
+static void print_time(const struct exits *x, FILE *out)
 {
+	const struct us_time_split *t = &x->time;
 	double whole = t->wall_ns > 0 ? t->wall_ns : t->sum_ns;
 	if (whole <= 0)
 		return;
-	fprintf(out, "\n%7s %12s  %s\n", "%", "ms", "where the time of all vCPUs went");
+	print_part_title(x, "where the time of all vCPUs went", "all vCPUs' time", out);
 	for (int i = 0; i < US_N_TIME; i++)
 		if (t->part_ns[i] > 0 || i == US_TIME_GUEST)
 			print_part(us_time_part_name((enum us_time_part)i),
-				   t->part_ns[i], whole, out);
+				   t->part_ns[i], whole, x, out);
 	if (t->wall_ns > 0)
-		print_part("not accounted for", t->wall_ns - t->sum_ns, whole, out);
+		print_part("not accounted for", t->wall_ns - t->sum_ns, whole, x, out);
 	print_part(t->wall_ns > 0 ? "wall time x vCPUs" : "all samples", whole, whole,
-		   out);
+		   x, out);
 }
 
-static void print_reasons(const struct us_time_split *t, FILE *out)
+static void print_reasons(const struct exits *x, FILE *out)
 {
+	const struct us_time_split *t = &x->time;
 	double whole = t->wall_ns > 0 ? t->wall_ns : t->sum_ns;
 	if (!t->told)
 		return;
-	fprintf(out, "\n%7s %12s  %s\n", "%", "ms", "of it outside of the guest for");
+	print_part_title(x, "of it outside of the guest for", "outside for", out);
 	for (int i = 0; i < US_N_EXIT; i++)
 		if (t->exit_ns[i] > 0)
 			print_part(us_exit_reason_name((enum us_exit_reason)i),
-				   t->exit_ns[i], whole, out);
+				   t->exit_ns[i], whole, x, out);
 }
 
 static int write_exits(const struct us_profile *p, const struct us_report_opts *o,
@@ -231,12 +279,14 @@ static int write_exits(const struct us_profile *p, const struct us_report_opts *
 		us_report_wrap(out, &plain, "", "# ", "#   ", line);
 	us_report_warnings(out, &plain, p);
 	us_time_split(p, &x.time);
-	print_time(&x.time, out);
-	print_reasons(&x.time, out);
-	fprintf(out,
-		"\n%.2f %% of the samples that ran were outside of the guest, on its "
-		"behalf (%" PRIu64 ")\n",
-		share(&x, x.all), x.all);
+	print_time(&x, out);
+	print_reasons(&x, out);
+	snprintf(line, sizeof(line),
+		 "%.2f %% of the samples that ran were outside of the guest, on its "
+		 "behalf (%" PRIu64 ")",
+		 share(&x, x.all), x.all);
+	fputc('\n', out);
+	us_report_wrap(out, &plain, "", "", "", line);
 	if (x.n)
 		print_rows(&x, o->limit, out);
 	return 0;

@@ -10,6 +10,9 @@
 #include <inttypes.h>
 
 #define NUMBERS	     44 /* columns of the numbers, as in text.c */
+#define INTERVAL     14 /* of these */
+#define SAMPLES	     11
+#define LEAST	     20 /* columns for names */
 #define DEFAULT_ROWS 10
 #define BOLD	     "\033[1m"
 #define RESET	     "\033[0m"
@@ -20,7 +23,39 @@ struct tables {
 	const struct us_profile_func *func;
 	struct us_two_columns columns;
 	FILE *out;
+	size_t numbers; /* columns of the numbers that there is room for */
+	bool no_interval, no_samples;
 };
+
+/* A narrow terminal has no room for all numbers, as in text.c. */
+static void fit_numbers(struct tables *t)
+{
+	size_t all = us_report_columns(t->o);
+	t->numbers = NUMBERS;
+	t->no_interval = all < t->numbers + LEAST;
+	t->numbers -= t->no_interval ? INTERVAL : 0;
+	t->no_samples = all < t->numbers + LEAST;
+	t->numbers -= t->no_samples ? SAMPLES : 0;
+}
+
+static void print_rest_of_numbers(const struct tables *t, const char *weight,
+				  const char *interval)
+{
+	if (!t->no_samples)
+		fprintf(t->out, " %10s", weight);
+	if (!t->no_interval)
+		fprintf(t->out, "  %12s", interval);
+	fputs("   ", t->out);
+}
+
+static void print_numbers(const struct tables *t, double self, const char *total,
+			  uint64_t weight, const char *interval)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, weight);
+	fprintf(t->out, "%7.1f %8s", self, total);
+	print_rest_of_numbers(t, text, interval);
+}
 
 static double percent(const struct tables *t, uint64_t weight)
 {
@@ -43,36 +78,51 @@ static void cells(const struct tables *t, uint32_t func, char name[static US_CEL
 	us_report_place_cell(&t->func[func], t->o, place);
 }
 
+/* What the group is.  Where all numbers fit, its name is never cut. */
+static void print_key(const struct tables *t, const struct us_profile_group *g)
+{
+	char name[US_CELL_SIZE], idle[48] = "";
+	size_t all = us_report_columns(t->o);
+	if (g->idle)
+		snprintf(idle, sizeof(idle), ", and %" PRIu64 " idle", g->idle);
+	us_printable(name, sizeof(name), g->name);
+	size_t used = t->numbers + strlen(idle);
+	if (t->no_interval && all > used + LEAST / 2)
+		us_shorten_middle(name, sizeof(name), all - used);
+	else if (t->no_interval) {
+		us_shorten_middle(name, sizeof(name), all - t->numbers);
+		idle[0] = '\0';
+	}
+	fprintf(t->out, "%s%s%s\n", name, t->o->colour ? RESET : "", idle);
+}
+
 static void print_group(const struct tables *t, const struct us_profile_group *g)
 {
-	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[32];
+	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[32], total[16];
 	bool counted = us_profile_is_counted(t->p);
 	size_t n = shown(t, g);
 	uint64_t rest = 0;
-	us_printable(name, sizeof(name), g->name);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", 100 * g->low, 100 * g->high);
-	fprintf(t->out, "%s%s%7.1f %8s %10" PRIu64 "  %12s   %s%s",
-		t->o->groups_only ? "" : "\n", t->o->colour ? BOLD : "",
-		percent(t, g->weight), "", g->weight, counted ? "" : interval, name,
-		t->o->colour ? RESET : "");
-	if (g->idle)
-		fprintf(t->out, ", and %" PRIu64 " idle", g->idle);
-	fputc('\n', t->out);
+	fprintf(t->out, "%s%s", t->o->groups_only ? "" : "\n",
+		t->o->colour ? BOLD : "");
+	print_numbers(t, percent(t, g->weight), "", g->weight, counted ? "" : interval);
+	print_key(t, g);
 	if (t->o->groups_only)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct us_profile_group_row *r = &g->row[i];
-		fprintf(t->out, "%7.1f %8.1f %10" PRIu64 "  %12s   ",
-			percent(t, r->self), percent(t, r->total), r->self, "");
+		snprintf(total, sizeof(total), "%.1f", percent(t, r->total));
+		print_numbers(t, percent(t, r->self), total, r->self, "");
 		cells(t, r->func, name, place);
 		us_two_columns_print(&t->columns, t->o, name, place, t->out);
 		fputc('\n', t->out);
 	}
 	for (size_t i = n; i < g->n; i++)
 		rest += g->row[i].self;
-	if (n < g->n)
-		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more functions\n",
-			percent(t, rest), "", rest, "", g->n - n);
+	if (n == g->n)
+		return;
+	print_numbers(t, percent(t, rest), "", rest, "");
+	fprintf(t->out, "%zu more functions\n", g->n - n);
 }
 
 /* Each group as a row of its own; there may be as many as functions. */
@@ -80,17 +130,19 @@ static void print_keys(const struct tables *t, const struct us_profile_groups *a
 {
 	size_t n = t->o->limit && t->o->limit < all->n ? t->o->limit : all->n;
 	uint64_t rest = 0;
-	fprintf(t->out, "\n%s%7s %8s %10s  %12s   %s%s\n", t->o->colour ? BOLD : "",
-		"self %", "", us_profile_unit(t->p),
-		us_profile_is_counted(t->p) ? "" : "95 %",
-		us_profile_by_name(t->o->group_by), t->o->colour ? RESET : "");
+	fprintf(t->out, "\n%s%7s %8s", t->o->colour ? BOLD : "", "self %", "");
+	print_rest_of_numbers(t, us_profile_unit(t->p),
+			      us_profile_is_counted(t->p) ? "" : "95 %");
+	fprintf(t->out, "%s%s\n", us_profile_by_name(t->o->group_by),
+		t->o->colour ? RESET : "");
 	for (size_t i = 0; i < n; i++)
 		print_group(t, &all->v[i]);
 	for (size_t i = n; i < all->n; i++)
 		rest += all->v[i].weight;
-	if (n < all->n)
-		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more\n",
-			percent(t, rest), "", rest, "", all->n - n);
+	if (n == all->n)
+		return;
+	print_numbers(t, percent(t, rest), "", rest, "");
+	fprintf(t->out, "%zu more\n", all->n - n);
 }
 
 /* How the owners of samples are known, and the part without an owner. */
@@ -129,7 +181,7 @@ static void measure(struct tables *t, const struct us_profile_groups *all)
 		}
 	if (t->columns.widest_place)
 		us_two_columns_measure(&t->columns, "function", "file:line");
-	us_two_columns_fit(&t->columns, t->o, NUMBERS);
+	us_two_columns_fit(&t->columns, t->o, t->numbers);
 }
 
 int us_report_groups_text(const struct us_profile *p, const struct us_report_opts *o,
@@ -137,10 +189,13 @@ int us_report_groups_text(const struct us_profile *p, const struct us_report_opt
 {
 	struct us_profile_groups all;
 	size_t n;
-	struct tables t = { p, o, us_profile_funcs(p, &n), { 0 }, out };
+	struct tables t = {
+		.p = p, .o = o, .func = us_profile_funcs(p, &n), .out = out
+	};
 	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
 	if (us_profile_groups(p, o->group_by, &all))
 		return us_fail(e, -ENOMEM, "report: out of memory for the groups");
+	fit_numbers(&t);
 	if (o->groups_only) {
 		print_keys(&t, &all);
 		if (us_profile_by_owner(o->group_by))
@@ -149,8 +204,9 @@ int us_report_groups_text(const struct us_profile *p, const struct us_report_opt
 		return 0;
 	}
 	measure(&t, &all);
-	fprintf(out, "\n%s%7s %8s %10s  %12s   ", o->colour ? BOLD : "", "self %",
-		"total %", us_profile_unit(p), us_profile_is_counted(p) ? "" : "95 %");
+	fprintf(out, "\n%s%7s %8s", o->colour ? BOLD : "", "self %", "total %");
+	print_rest_of_numbers(&t, us_profile_unit(p),
+			      us_profile_is_counted(p) ? "" : "95 %");
 	us_two_columns_print(&t.columns, o, name, place, out);
 	fprintf(out, "%s\n", o->colour ? RESET : "");
 	for (size_t i = 0; i < all.n; i++)

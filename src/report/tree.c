@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define NUMBERS	   30 /* columns of the numbers */
+#define SAMPLES	   11 /* of these; left out below this width, as in text.c */
+#define LEAST	   50
 #define MAX_INDENT 40 /* deeper levels are shown as a number */
 #define LEAST_NAME 12
 #define DEPTH	   5 /* columns of that number */
@@ -34,10 +36,20 @@ static double share(const struct us_profile *p, uint64_t weight)
 	return all ? 100.0 * (double)weight / (double)all : 0;
 }
 
-/* A narrow terminal has room for fewer levels. */
-static unsigned most_indent(size_t all)
+static bool has_samples(const struct tree *t)
 {
-	size_t used = NUMBERS + DEPTH + LEAST_NAME;
+	return us_report_columns(t->o) >= LEAST;
+}
+
+static size_t numbers(const struct tree *t)
+{
+	return has_samples(t) ? NUMBERS : NUMBERS - SAMPLES;
+}
+
+/* A narrow terminal has room for fewer levels. */
+static unsigned most_indent(const struct tree *t)
+{
+	size_t all = us_report_columns(t->o), used = numbers(t) + DEPTH + LEAST_NAME;
 	size_t most = all > used ? all - used : 0;
 	return most < MAX_INDENT ? (unsigned)most : MAX_INDENT;
 }
@@ -47,17 +59,19 @@ static void print_row(const struct tree *t, const struct us_branch *b, unsigned 
 {
 	char name[US_CELL_SIZE], number[16] = "", self[16] = "";
 	size_t all = us_report_columns(t->o), left = LEAST_NAME;
-	unsigned most = most_indent(all), indent = depth < most ? depth : most;
+	unsigned most = most_indent(t), indent = depth < most ? depth : most;
 	if (depth > indent)
 		snprintf(number, sizeof(number), "[%u] ", depth);
 	if (with_self)
 		snprintf(self, sizeof(self), "%.1f", share(t->p, b->self));
-	size_t used = NUMBERS + indent + strlen(number);
+	size_t used = numbers(t) + indent + strlen(number);
 	if (all > used + left)
 		left = all - used;
 	us_report_name_cell(&t->func[b->func], name);
-	fprintf(t->out, "%7.1f %8s %10" PRIu64 "   %*s%s%s\n", share(t->p, b->total),
-		self, b->total, (int)indent, "", number,
+	fprintf(t->out, "%7.1f %8s", share(t->p, b->total), self);
+	if (has_samples(t))
+		fprintf(t->out, " %10" PRIu64, b->total);
+	fprintf(t->out, "   %*s%s%s\n", (int)indent, "", number,
 		us_shorten_middle(name, sizeof(name), left));
 }
 
@@ -87,11 +101,13 @@ static void print_branches(struct tree *t, const struct us_branches *b, bool wit
 static void print_title(const struct tree *t, const char *what, bool with_self)
 {
 	size_t all = us_report_columns(t->o), n = strlen(what);
-	if (NUMBERS + n > all)
+	if (numbers(t) + n > all)
 		n = strcspn(what, ",");
-	fprintf(t->out, "\n%s%7s %8s %10s   %.*s%s\n", t->o->colour ? BOLD : "",
-		"total %", with_self ? "self %" : "", us_profile_unit(t->p), (int)n,
-		what, t->o->colour ? RESET : "");
+	fprintf(t->out, "\n%s%7s %8s", t->o->colour ? BOLD : "", "total %",
+		with_self ? "self %" : "");
+	if (has_samples(t))
+		fprintf(t->out, " %10s", us_profile_unit(t->p));
+	fprintf(t->out, "   %.*s%s\n", (int)n, what, t->o->colour ? RESET : "");
 }
 
 static int print_around(struct tree *t, struct us_err *e)
@@ -153,9 +169,13 @@ static int write_tree(const struct us_profile *p, const struct us_report_opts *o
 		return us_fail(e, r, "report: out of memory for the tree");
 	if (r < 0)
 		return r;
-	if (t.hidden)
-		fprintf(out, "\nnot shown: branches below %g %% (--percent-limit)\n",
-			o->least_percent);
+	if (t.hidden) {
+		snprintf(line, sizeof(line),
+			 "not shown: branches below %g %% (--percent-limit)",
+			 o->least_percent);
+		fputc('\n', out);
+		us_report_wrap(out, o, "", "", "  ", line);
+	}
 	fputc('\n', out);
 	us_report_wrap(out, o, "", "", "  ",
 		       us_report_summary_line(p, line, sizeof(line)));

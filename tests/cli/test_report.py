@@ -109,25 +109,32 @@ class Report(Cli):
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
 
-    def test_a_tree_fits_a_narrow_terminal(self):
+    def on_terminal(self, width, *args):
+        primary, secondary = os.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        p = subprocess.Popen([PROGRAM, *args], stdout=secondary, stderr=subprocess.DEVNULL,
+                             env=dict(os.environ, NO_COLOR="1"))
+        os.close(secondary)
+        told = b""
+        try:
+            while part := os.read(primary, 65536):
+                told += part
+        except OSError:
+            pass  # the end of a terminal
+        os.close(primary)
+        self.assertEqual(p.wait(60), 0)
+        return told.decode().replace("\r", "").splitlines()
+
+    def test_tables_fit_a_narrow_terminal(self):
         data = self.fake()
-        for width in (50, 60, 80):
-            primary, secondary = os.openpty()
-            fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-            p = subprocess.Popen([PROGRAM, "report", "--tree", data], stdout=secondary,
-                                 stderr=subprocess.DEVNULL, env=dict(os.environ, NO_COLOR="1"))
-            os.close(secondary)
-            told = b""
-            try:
-                while part := os.read(primary, 65536):
-                    told += part
-            except OSError:
-                pass  # the end of a terminal
-            os.close(primary)
-            self.assertEqual(p.wait(60), 0)
-            lines = told.decode().replace("\r", "").splitlines()
-            self.assertGreater(len(lines), 20)
-            self.assertEqual([x for x in lines if len(x) > width and "next:" not in x], [])
+        for width in (40, 50, 60, 72, 80):
+            for args in (["report", "--tree"], ["report", "--bottom-up"], ["report", "--exits"],
+                         ["report", "--group-by", "vcpu"], ["report", "--group-by", "image"],
+                         ["report", "--sort", "image"], ["diff", data]):
+                lines = self.on_terminal(width, *args, data)
+                self.assertGreater(len(lines), 5, args)
+                self.assertEqual([x for x in lines if len(x) > width and "next:" not in x], [],
+                                 (width, args))
 
     def test_colours(self):
         data = self.fake()
