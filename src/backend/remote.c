@@ -2,7 +2,9 @@
 /* remote.c: see remote.h. */
 #include "backend/remote.h"
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "vmm/ram.h"
 #include "vmm/socket_peer.h"
 
 static struct us_remote *of(struct us_backend *b)
@@ -48,6 +50,12 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 		  r->guest.libvirt ? "libvirt takes each stop for a pause: a virsh "
 				     "suspend during a stop may be lost"
 				   : "");
+}
+
+bool us_remote_suspends(struct us_remote *r)
+{
+	return r->base.arch == US_ARCH_X86_64 && r->ram.ram &&
+	       us_acpi_suspends(&r->acpi_sleep, us_ram_mem(r->ram.ram), us_now_ns());
 }
 
 int us_remote_start(struct us_backend *b, const struct us_schedule *s, struct us_err *e)

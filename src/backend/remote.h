@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "backend/peer_ram.h"
 #include "backend/whole_stop.h"
+#include "guest/acpi_sleep.h"
 
 /* Embedded first in the backend's own struct. */
 struct us_remote {
@@ -17,6 +18,7 @@ struct us_remote {
 	struct us_guest guest; /* pid 0: not known */
 	struct us_peer_ram ram;
 	struct us_whole_stop stop;
+	struct us_acpi_sleep acpi_sleep;
 };
 
 /* Setup path: fill in the guest: the one that the target names, or else the process at
@@ -26,6 +28,10 @@ void us_remote_learn_guest(struct us_remote *r, const struct us_target *t, int f
  * and how to stop the guest.  ops get the backend as ctx. */
 void us_remote_describe(struct us_remote *r, enum us_accel accel,
 			const struct us_whole_stop_ops *ops);
+
+/* Between samples: is the guest about to suspend (S3)?  QEMU before 9.0 aborts if it is
+ * stopped just then: it knows no way from paused to suspended (runstate_set()). */
+bool us_remote_suspends(struct us_remote *r);
 
 /* Members of us_backend_ops. */
 US_MUST_CHECK int us_remote_start(struct us_backend *b, const struct us_schedule *s,

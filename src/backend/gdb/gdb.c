@@ -193,9 +193,18 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 	return r < 0 && r != -EINTR ? failed(b, r, b->session->client.why) : r;
 }
 
+static int skip(struct us_whole_stop *w)
+{
+	w->got = 0;
+	w->asked_ns = w->t_ns = us_now_ns();
+	return 0;
+}
+
 static int sample(void *ctx)
 {
 	struct gdb *b = ctx;
+	if (us_remote_suspends(&b->remote))
+		return skip(&b->remote.stop);
 	int r = us_gdb_session_sample(b->session, b->remote.stop.mask, &b->sample);
 	uint64_t until_ns = us_watchdog_let_go_ns(b->session->watchdog);
 	if (r < 0 && until_ns > b->sample.asked_ns) /* it has held the guest */

@@ -361,7 +361,7 @@ static int sample(void *ctx)
 	if (r == 0)
 		r = learn_whether_it_runs(b);
 	if (r == 0)
-		r = migrates(b);
+		r = us_remote_suspends(&b->remote) ? 1 : migrates(b);
 	if (r != 0)
 		return r < 0 ? r : skip(b);
 	/* Of a guest that stands already the watchdog must not know. */
