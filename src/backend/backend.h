@@ -136,8 +136,10 @@ struct us_backend_counts {
 	uint64_t failed;     /* of due, not taken: the vCPU could not be read */
 	uint64_t lost; /* of due, taken but lost: no buffer space was left to deliver
 			  them */
-	uint64_t stolen_ns; /* guest time taken, summed over the vCPUs that lost it */
-	uint64_t vcpu_ns;   /* guest time observed: wall time x vCPUs since start() */
+	uint64_t stolen_ns;   /* guest time taken, summed over the vCPUs that lost it */
+	uint64_t vcpu_ns;     /* guest time observed: wall time x vCPUs since start() */
+	uint64_t held_max_ns; /* the longest hold, if captures do not show it: for a
+				 sample that failed; 0: they show it */
 };
 
 enum us_backend_caps {

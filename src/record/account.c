@@ -89,7 +89,8 @@ void us_account_sum(const struct us_account *a, const struct us_backend_counts *
 	ret->vcpu_ns = counts->vcpu_ns;
 	ret->held_p50_ns = us_histogram_quantile(&a->held, 0.5);
 	ret->held_p99_ns = us_histogram_quantile(&a->held, 0.99);
-	ret->held_max_ns = a->held.max;
+	ret->held_max_ns = a->held.max > counts->held_max_ns ? a->held.max
+							     : counts->held_max_ns;
 	ret->due = decided(ret);
 }
 

@@ -266,6 +266,31 @@ static void every_signal_arrives(void **state)
 	rig_stop(&r);
 }
 
+/* Whoever gives up a sample, and does not ask how long the guest was held. */
+static void the_longest_hold_is_kept(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	stop(&r.v);
+	usleep(20000);
+	us_kvm_vcpu_release(&r.v);
+	uint64_t longest = r.v.held_max_ns;
+	assert_true(longest >= 20 * US_NS_PER_MS);
+	assert_int_equal(ptrace(PTRACE_SEIZE, r.vmm.pid, NULL, NULL), 0);
+	r.v.hold = US_KVM_ASKED;
+	r.v.delay_ns = UINT64_MAX; /* it waits for no CPU */
+	r.v.asked_ns = us_now_ns();
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, r.vmm.pid, NULL, NULL), 0);
+	usleep((unsigned)(longest / US_NS_PER_US) + 20000);
+	for (int k = 0; r.v.hold != US_KVM_FREE && k < 10000; k++) {
+		us_kvm_vcpu_settle(&r.v);
+		usleep(100);
+	}
+	assert_true(r.v.held_max_ns >= longest + 20 * US_NS_PER_MS);
+	rig_stop(&r);
+}
+
 /* A signal that comes between the two requests of a stop stops the thread itself. */
 static void a_signal_that_is_the_stop_is_passed_on(void **state)
 {
@@ -598,6 +623,7 @@ int main(void)
 		cmocka_unit_test(a_halted_guest_is_left_alone),
 		cmocka_unit_test(a_guest_that_waits_in_its_vmm_is_idle),
 		cmocka_unit_test(every_signal_arrives),
+		cmocka_unit_test(the_longest_hold_is_kept),
 		cmocka_unit_test(a_signal_that_is_the_stop_is_passed_on),
 		cmocka_unit_test(a_stopped_vmm_is_off_and_stays_stopped),
 		cmocka_unit_test(a_vmm_killed_in_our_hands_can_be_reaped),

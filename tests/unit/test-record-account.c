@@ -67,11 +67,11 @@ static void every_state_has_its_count(void **state)
 	(void)state;
 	static struct us_account a;
 	struct us_record_stats s;
-	const struct us_backend_counts counts = { .late = 7,
-						  .backed_off = 11,
-						  .failed = 13,
-						  .stolen_ns = 17,
-						  .vcpu_ns = 19 };
+	struct us_backend_counts counts = { .late = 7,
+					    .backed_off = 11,
+					    .failed = 13,
+					    .stolen_ns = 17,
+					    .vcpu_ns = 19 };
 	for (uint8_t v = 0; v < US_N_VCPU_STATE; v++) {
 		struct us_sample x = { .state = v, .weight = 1U << 4 * v };
 		us_account_add(&a, &x, 100, true);
@@ -93,6 +93,11 @@ static void every_state_has_its_count(void **state)
 	assert_int_equal(s.held_p50_ns, 100);
 	assert_int_equal(s.held_max_ns, 100);
 	assert_balance(&s);
+	/* The guest was held longest for a sample that failed. */
+	counts.held_max_ns = 1000;
+	us_account_sum(&a, &counts, 23, &s);
+	assert_int_equal(s.held_p99_ns, 100);
+	assert_int_equal(s.held_max_ns, 1000);
 }
 
 static void cut_stacks_of_running_vcpus_are_truncated(void **state)

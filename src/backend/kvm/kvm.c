@@ -262,6 +262,8 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 	if (!k->pacer.n_active)
 		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
 			       b->n_vcpu, k->guest.pid);
+	for (unsigned i = 0; i < k->n_open; i++)
+		k->vcpu[i].held_max_ns = 0;
 	return 0;
 }
 
@@ -638,6 +640,10 @@ static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret
 {
 	const struct kvm *k = (const struct kvm *)b;
 	us_pacer_counts(&k->pacer, us_now_ns(), ret);
+	/* A stop that came too late, or found nothing, has no capture. */
+	for (unsigned i = 0; i < k->n_open; i++)
+		if (k->vcpu[i].held_max_ns > ret->held_max_ns)
+			ret->held_max_ns = k->vcpu[i].held_max_ns;
 }
 
 static void kvm_explain(const struct us_backend *b, int code, struct us_err *e)

@@ -370,6 +370,7 @@ uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v)
 	if (ptrace(PTRACE_DETACH, v->tid, NULL, (void *)(long)v->signal))
 		reap(v);
 	uint64_t held_ns = us_now_ns() - v->asked_ns - v->waited_ns;
+	v->held_max_ns = held_ns > v->held_max_ns ? held_ns : v->held_max_ns;
 	set_free(v);
 	return held_ns;
 }

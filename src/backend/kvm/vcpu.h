@@ -56,6 +56,8 @@ struct us_kvm_vcpu {
 	uint64_t stopped_ns;   /* when it had stopped */
 	uint64_t delay_ns; /* total time that it had waited for host CPUs before that */
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
+	uint64_t held_max_ns; /* the longest time that a release returned, also one by
+				 us_kvm_vcpu_settle() */
 };
 
 /* Map the page of a vCPU of the process behind pidfd, in the thread that stops it.  On
