@@ -230,6 +230,38 @@ static bool is_first_of_program(struct us_walk *w)
 	return false;
 }
 
+/* Nobody has called what begins at v, and it leads nowhere. */
+static bool is_trap(struct us_walk *w, us_gva v)
+{
+	struct us_sites *sites = w->u->sites;
+	us_gva target;
+	return v && us_sites_call_before(sites, v, &target) == US_CALL_NONE &&
+	       us_site_start(us_sites_find(sites, v, false, w->site)) == v &&
+	       us_sites_traps(sites, v);
+}
+
+/*
+ * The first function of a program's fiber has the start of a function in the place of
+ * its return address, for when it comes back: one that only traps.  If that one made a
+ * system call, or called another, it could be what ends a signal, or a part of what has
+ * called.
+ */
+static bool is_first_of_fiber(struct us_walk *w, struct us_site *site)
+{
+	us_gva slot, word;
+	if (w->u->arch->link || !us_site_has_start(site) ||
+	    site->source != US_SITE_CODE)
+		return false;
+	if (site->outer == US_OUTER_NEW)
+		us_sites_judge(w->u->sites, site);
+	if (site->outer != US_OUTER_RETURNS && site->outer != US_OUTER_STAYS)
+		return false;
+	const struct us_code_rule *rule =
+		&site->rule[site->rule[0].base == US_BASE_NONE];
+	return us_step_code_slot(w, rule, &slot) && us_walk_read(w, slot, &word) &&
+	       agrees_with_table(w, site, &word) && is_trap(w, word);
+}
+
 /* Is the stack pointer what the code has loaded?  Firmware moves its stack to other
  * memory once it knows of any, by whole pages. */
 static bool stands_at(const struct us_walk *w, us_gva sp)
@@ -251,7 +283,7 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 	uint8_t end = w->end;
 	bool root = false;
 	if (w->flags & US_PC_USER) {
-		root = is_first_of_program(w);
+		root = is_first_of_program(w) || is_first_of_fiber(w, site);
 		w->end = end;
 		return root;
 	}

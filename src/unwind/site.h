@@ -220,6 +220,8 @@ void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned ra
 void us_sites_judge(struct us_sites *s, struct us_site *site);
 /* With the start and rules that were learned: does the function never return? */
 bool us_sites_stays(struct us_sites *s, const struct us_site *site);
+/* As us_x86_traps(). */
+bool us_sites_traps(struct us_sites *s, us_gva pc);
 /* For US_OUTER_AT: the stack pointer according to the code. */
 us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site);
 

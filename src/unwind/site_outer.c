@@ -74,6 +74,12 @@ static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_pla
 	}
 }
 
+bool us_sites_traps(struct us_sites *s, us_gva pc)
+{
+	us_sites_use(s);
+	return us_x86_traps(s->flow, pc);
+}
+
 us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site)
 {
 	us_gva sp = 0;

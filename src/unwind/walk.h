@@ -299,7 +299,8 @@ void us_step_label_instead(struct us_walk *w, struct us_site *site, struct us_st
  * No caller was found: is this the outermost frame?  Yes for a function with a known
  * start if its code cannot return to a caller, or the word in place of the return
  * address is none, unless that word may be what an interrupt pushed.  Yes in a program
- * if its arguments are there, as the kernel places them.
+ * if its arguments are there, as the kernel places them; or if what it returns to is
+ * the start of a function that nobody called and that only traps (x86).
  */
 bool us_walk_is_root(struct us_walk *w, struct us_site *site);
 

@@ -234,6 +234,39 @@ bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc)
 	return false;
 }
 
+#define MAX_BEFORE_TRAP 8 /* instructions */
+
+/* syscall, sysenter, int n; behind any prefix. */
+static bool enters_kernel(const uint8_t *code, const struct us_x86_insn *insn)
+{
+	if (insn->len < 2)
+		return false;
+	const uint8_t *b = code + insn->len - 2;
+	return b[0] == 0xcd || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34));
+}
+
+bool us_x86_traps(struct us_x86_flow *f, us_gva pc)
+{
+	struct us_x86_insn insn;
+	for (unsigned i = 0; i < MAX_BEFORE_TRAP; i++) {
+		size_t len;
+		const uint8_t *code = us_code_path_bytes(&f->path, pc, US_X86_MAX_INSN,
+							 &len);
+		if (!us_x86_decode(code, len, f->word * 8U, &insn))
+			return false;
+		if (insn.kind == US_X86_BREAK)
+			return true;
+		if (insn.kind == US_X86_STOP)
+			return code[0] == 0x0f; /* ud2, not a far jump */
+		if (insn.kind == US_X86_JUMP)
+			return insn.imm == -(int32_t)insn.len;
+		if (insn.kind >= US_X86_PUSH_PC || enters_kernel(code, &insn))
+			return false;
+		pc += insn.len;
+	}
+	return false;
+}
+
 #define MAX_BEFORE_PUSH 8 /* instructions */
 
 bool us_x86_goes_in(struct us_x86_flow *f, us_gva pc)

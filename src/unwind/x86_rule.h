@@ -127,6 +127,9 @@ enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva start,
 /* Does the code behind the CALL, from pc on, switch back to another stack, or leave by
  * an interrupt's frame? */
 bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc);
+/* Does the straight code from pc on only trap, or jump to itself, without a CALL or a
+ * system call? */
+bool us_x86_traps(struct us_x86_flow *f, us_gva pc);
 /* Does it save registers, as an entry does, rather than restore them? */
 bool us_x86_goes_in(struct us_x86_flow *f, us_gva pc);
 
