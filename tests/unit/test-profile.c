@@ -1,145 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Recordings become profiles: what is counted, what is left out, what is warned of. */
-#include "unit.h"
+#include "profile-recording.h"
 
-#include "base/clock.h"
 #include "report/report.h"
 #include "profile/trie.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#define MS US_NS_PER_MS
-
-/* Code without a name: functions of US_UNKNOWN_CODE_BYTES each. */
-#define MAIN 0x1000
-#define LOOP 0x2000
-#define COPY 0x3000
-
-struct recording {
-	int fd;
-	struct us_writer *w;
-};
-
-static void begin(struct recording *r)
-{
-	struct us_err e;
-	r->fd = memfd_create("recording", MFD_CLOEXEC);
-	assert_true(r->fd >= 0);
-	assert_int_equal(us_writer_open(r->fd, &r->w, &e), 0);
-}
-
-static void add(struct recording *r, uint64_t t_ns, enum us_vcpu_state state,
-		uint32_t weight, size_t n, const us_gva *pc)
-{
-	struct us_err e;
-	struct us_sample s = { .t_ns = t_ns,
-			       .vcpu = (uint16_t)(t_ns / MS % 2),
-			       .state = (uint8_t)state,
-			       .end = n ? US_END_ROOT : US_END_NONE,
-			       .weight = weight };
-	assert_int_equal(us_writer_sample(r->w, &s, pc, NULL, n, &e), 0);
-}
-
-static void add_flagged(struct recording *r, uint64_t t_ns, size_t n, const us_gva *pc,
-			const uint8_t *flags)
-{
-	struct us_err e;
-	struct us_sample s = { .t_ns = t_ns, .end = US_END_ROOT, .weight = 1 };
-	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, n, &e), 0);
-}
-
-static void add_cut(struct recording *r, uint64_t t_ns, size_t n, const us_gva *pc,
-		    const uint8_t *flags)
-{
-	struct us_err e;
-	struct us_sample s = { .t_ns = t_ns, .end = US_END_NO_RULE, .weight = 1 };
-	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, n, &e), 0);
-}
-
-static void end(struct recording *r, enum us_record_end how, const char *words)
-{
-	struct us_err e;
-	struct us_record_stats s = { .elapsed_ns = 100 * MS };
-	assert_int_equal(us_writer_end(r->w, &s, how, words, &e), 0);
-	us_writer_close(r->w);
-	assert_int_equal(lseek(r->fd, 0, SEEK_SET), 0);
-}
-
-static struct us_profile *profile_of(struct recording *r,
-				     const struct us_profile_opts *o)
-{
-	struct us_profile *p = NULL;
-	struct us_err e = { 0 };
-	assert_int_equal(lseek(r->fd, 0, SEEK_SET), 0);
-	if (us_profile_read(r->fd, o, &p, &e))
-		fail_msg("%s", e.msg);
-	return p;
-}
-
-static const struct us_profile_func no_func;
-
-static const struct us_profile_func *func_at(const struct us_profile *p, us_gva start)
-{
-	size_t n;
-	const struct us_profile_func *f = us_profile_funcs(p, &n);
-	for (size_t i = 0; i < n; i++)
-		if (f[i].start == start)
-			return &f[i];
-	fail_msg("no function at %#lx", (unsigned long)start);
-	return &no_func;
-}
-
-static const struct us_profile_func *func_named(const struct us_profile *p,
-						const char *name)
-{
-	size_t n;
-	const struct us_profile_func *f = us_profile_funcs(p, &n);
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(f[i].name, name))
-			return &f[i];
-	fail_msg("no function %s", name);
-	return &no_func;
-}
-
-static bool warned(const struct us_profile *p, const char *part)
-{
-	for (size_t i = 0; i < us_profile_n_warning(p); i++)
-		if (strstr(us_profile_warning(p, i), part))
-			return true;
-	return false;
-}
-
-/* Children lie within their parents and come after them; sums hold everywhere. */
-static void check_tree(const struct us_profile *p)
-{
-	size_t n, n_func;
-	const struct us_profile_node *v = us_profile_nodes(p, &n);
-	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
-	uint64_t self = 0, total = 0;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t below = v[i].self, last = UINT64_MAX;
-		for (uint32_t c = v[i].child; c; c = v[c].next) {
-			assert_true(c > i && c < n);
-			assert_int_equal(v[c].parent, i);
-			assert_true(v[c].total <= last && v[c].total > 0);
-			last = v[c].total;
-			below += v[c].total;
-		}
-		assert_int_equal(v[i].total, below);
-		assert_true(v[i].low >= 0 && v[i].low <= v[i].high && v[i].high <= 1);
-		self += v[i].self;
-	}
-	for (size_t i = 0; i < n_func; i++) {
-		assert_true(f[i].self <= f[i].total);
-		total += f[i].self;
-	}
-	assert_int_equal(self, us_profile_summary(p)->running);
-	assert_int_equal(total, self);
-	assert_int_equal(v[0].total, self);
-}
 
 static void states_are_told_apart(void **state)
 {
@@ -332,174 +200,6 @@ static void says_why_there_is_little(void **state)
 	check_said(US_VCPU_GUEST, &focus, "that the focus matches");
 	check_said(US_VCPU_GUEST, &user, "in the part that was asked for");
 	check_said(US_VCPU_GUEST, &filter, "no sample passes the filters");
-}
-
-static void module(struct recording *r, const char *path, enum us_match match)
-{
-	struct us_err e;
-	struct us_module m = { .start = 0x400000,
-			       .end = 0x500000,
-			       .match = (uint8_t)match,
-			       .path = path };
-	assert_int_equal(us_writer_module(r->w, &m, &e), 0);
-}
-
-/* Cut stacks are a fault, but not where a program's file would have been needed. */
-static void cut_stacks_of_programs_are_told_apart(void **state)
-{
-	(void)state;
-	const us_gva pc[] = { 0xffffffff81000010, 0x401000, 0x402000, 0x123000 };
-	const uint8_t flags[] = { 0, US_PC_USER, US_PC_USER, US_PC_SPACE };
-	for (unsigned kernel = 0; kernel <= 10; kernel += 10) {
-		struct recording r;
-		begin(&r);
-		for (unsigned i = 0; i < 100; i++) {
-			if (i < kernel)
-				add_cut(&r, i * MS / 2, 1, pc, flags);
-			else if (i < 50)
-				add_cut(&r, i * MS / 2, 4, pc, flags);
-			else
-				add(&r, i * MS / 2, US_VCPU_GUEST, 1, 1, pc);
-		}
-		end(&r, US_RECORD_DONE, "");
-		struct us_profile *p = profile_of(&r, NULL);
-		/* Once, however many reasons there are. */
-		assert_true(warned(p, "50.0 % of the stacks are cut, outer callers"));
-		assert_true(warned(p, kernel ? "40.0 % in programs without a file"
-					     : "50.0 % in programs without a file"));
-		assert_int_equal(warned(p, "10.0 % where neither symbols"),
-				 kernel != 0);
-		us_profile_free(p);
-		close(r.fd);
-	}
-}
-
-static void images_that_are_not_right_give_no_names(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *path;
-		enum us_match match;
-		const char *warning;
-	} cases[] = {
-		{ "/proc/self/exe", US_MATCH_NO, "NOT what ran" },
-		{ "/nowhere/kernel.elf", US_MATCH_YES, "/nowhere/kernel.elf" },
-		{ "/dev/null", US_MATCH_YES, "/dev/null" },
-		{ "/etc", US_MATCH_UNKNOWN, "/etc" },
-	};
-	us_gva pc[] = { COPY };
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct recording r;
-		size_t n;
-		begin(&r);
-		module(&r, cases[i].path, cases[i].match);
-		add(&r, 0, US_VCPU_GUEST, 1, 1, pc);
-		end(&r, US_RECORD_DONE, "");
-		struct us_profile *p = profile_of(&r, NULL);
-		assert_true(warned(p, cases[i].warning));
-		assert_false(us_profile_modules(p, &n)->used);
-		assert_false(us_profile_funcs(p, &n)->known);
-		us_profile_free(p);
-		close(r.fd);
-	}
-}
-
-/* This program itself, loaded at a bias. */
-static void placed(struct recording *r, uint32_t number, uint64_t bias, us_gpa root,
-		   uint64_t from_ns, uint64_t until_ns)
-{
-	struct us_err e;
-	struct us_module m = { .start = bias,
-			       .end = bias + (1 << 24),
-			       .bias = bias,
-			       .match = US_MATCH_YES,
-			       .path = "/proc/self/exe",
-			       .number = number,
-			       .root = root,
-			       .from_ns = from_ns,
-			       .until_ns = until_ns };
-	assert_int_equal(us_writer_module(r->w, &m, &e), 0);
-}
-
-/* Address of main() in the file. */
-static uint64_t main_in_file(void)
-{
-	struct us_elf_image *i;
-	struct us_err e;
-	size_t n;
-	uint64_t ret = 0;
-	assert_int_equal(us_elf_image_open("/proc/self/exe", &i, &e), 0);
-	const struct us_elf_symbol *s = us_elf_image_symbols(i, &n);
-	for (size_t k = 0; k < n; k++)
-		if (!strcmp(s[k].name, "main"))
-			ret = s[k].addr;
-	us_elf_image_close(i);
-	assert_true(ret);
-	return ret;
-}
-
-/* An image that came, went, and came again elsewhere: named while it was there; the
- * recording says so only after the samples. */
-static void names_hold_for_their_time(void **state)
-{
-	(void)state;
-	const uint64_t at = main_in_file(), low = 1 << 28, high = 0xffffffff90000000;
-	struct recording r;
-	size_t n;
-	begin(&r);
-	for (unsigned i = 0; i < 100; i++)
-		add(&r, i * MS, US_VCPU_GUEST, 1, 2,
-		    (us_gva[]){ at + (i < 60 ? low : high), LOOP + 9 });
-	placed(&r, 1, low, 0, 10 * MS, 30 * MS);
-	placed(&r, 2, high, 0, 50 * MS, 0);
-	end(&r, US_RECORD_DONE, "");
-	struct us_profile *p = profile_of(&r, NULL);
-	assert_int_equal(func_named(p, "main")->self, 20 + 40);
-	assert_int_equal(func_at(p, (at + low) & -64ULL)->self, 40);
-	assert_int_equal(func_at(p, LOOP)->total, 100);
-	assert_true(warned(p, "was in the guest at 0.0-0.0 s, 0.1- only"));
-	check_tree(p);
-	us_profile_free(p);
-	/* The same from a pipe: it is read twice all the same. */
-	int fd[2];
-	char bytes[65536];
-	assert_int_equal(pipe(fd), 0);
-	assert_int_equal(lseek(r.fd, 0, SEEK_SET), 0);
-	ssize_t len = read(r.fd, bytes, sizeof(bytes));
-	assert_int_equal(write(fd[1], bytes, (size_t)len), len);
-	assert_int_equal(us_profile_read(fd[0], NULL, &p, NULL),
-			 0); /* not at its end */
-	assert_int_equal(func_named(p, "main")->self, 60);
-	assert_int_equal(us_profile_modules(p, &n)->m.until_ns, 30 * MS);
-	us_profile_free(p);
-	close(fd[0]);
-	close(fd[1]);
-	close(r.fd);
-}
-
-/* Two programs at the same address, each in its own address space. */
-static void names_hold_for_their_space(void **state)
-{
-	(void)state;
-	const us_gva at = main_in_file() + 0x10000000;
-	const uint8_t flags[] = { US_PC_USER, US_PC_USER, US_PC_SPACE };
-	struct recording r;
-	begin(&r);
-	for (unsigned i = 0; i < 30; i++)
-		add_flagged(&r, i * MS, 3,
-			    (us_gva[]){ at, LOOP + 9, i % 3 ? 0x123000 : 0x456000 },
-			    flags);
-	add_flagged(&r, 40 * MS, 2, (us_gva[]){ at, LOOP + 9 }, flags);
-	placed(&r, 1, 0x10000000, 0x123000, 0, 0);
-	end(&r, US_RECORD_DONE, "");
-	struct us_profile *p = profile_of(&r, NULL);
-	assert_int_equal(func_named(p, "main")->self, 20);
-	assert_int_equal(func_at(p, at & -64ULL)->self, 11);
-	assert_int_equal(func_at(p, LOOP)->total, 31);
-	assert_false(warned(p, "was in the guest"));
-	check_tree(p);
-	us_profile_free(p);
-	close(r.fd);
 }
 
 /* A writer forgets stacks when it has seen too many, and writes them again. */
@@ -733,16 +433,12 @@ int main(void)
 		cmocka_unit_test(late_samples_have_the_next_stack),
 		cmocka_unit_test(many_late_samples_are_all_counted),
 		cmocka_unit_test(states_are_told_apart),
-		cmocka_unit_test(names_hold_for_their_time),
-		cmocka_unit_test(names_hold_for_their_space),
 		cmocka_unit_test(exact_addresses_are_named_as_they_are),
 		cmocka_unit_test(recursion_counts_once),
 		cmocka_unit_test(filters_choose_samples),
 		cmocka_unit_test(bad_words_are_refused),
 		cmocka_unit_test(says_how_it_ended),
 		cmocka_unit_test(says_why_there_is_little),
-		cmocka_unit_test(cut_stacks_of_programs_are_told_apart),
-		cmocka_unit_test(images_that_are_not_right_give_no_names),
 		cmocka_unit_test(a_stack_written_twice_is_one),
 		cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(formats_are_found),
