@@ -3,7 +3,7 @@
 #ifndef US_TEST_EXIT_GUEST_H
 #define US_TEST_EXIT_GUEST_H
 
-#include "link-guest.h"
+#include "link-code.h"
 
 #define STP_PRE	 0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
 #define MOV_FP	 0x910003fd /* mov x29, sp */
@@ -11,36 +11,6 @@
 #define NOP	 0xd503201f
 #define RET	 0xd65f03c0
 #define ERET	 0xd69f03e0
-
-static inline void words(us_gva at, const uint32_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 4);
-}
-#define CODE(at, ...)                                                                  \
-	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
-	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-
-static inline void halves(us_gva at, const uint16_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 2);
-}
-#define HALVES(at, ...)                                                                \
-	halves(at, (const uint16_t[]){ __VA_ARGS__ },                                  \
-	       sizeof((const uint16_t[]){ __VA_ARGS__ }) / 2)
-
-static inline uint32_t jal(us_gva from, us_gva to)
-{
-	uint32_t d = (uint32_t)(to - from);
-	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
-	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
-}
-#define JAL(from, to) jal(from, to) & 0xffff, jal(from, to) >> 16
-
-static inline void symbol(us_gva at)
-{
-	start[map.n++] = at;
-	us_unwinder_set_code(unwinder, &map, &cfi);
-}
 
 /* 0x1000 calls 0x2000, which calls the leaf 0x3000. */
 static inline void arm_chain(void)
@@ -94,17 +64,9 @@ static inline void riscv_look(us_gva stack, us_gva behind)
 	assert_int_equal(out.pc[4], 0x1008);
 }
 
-static inline bool read_entered(void *ctx, struct us_entered *ret)
-{
-	*ret = *(struct us_entered *)ctx;
-	return true;
-}
-
 static inline void entered_from(us_gva pc)
 {
-	static struct us_entered at;
-	at = (struct us_entered){ .pc = pc, .valid = true };
-	mem.ctx = &at;
+	entered = (struct us_entered){ .pc = pc, .valid = true };
 	mem.read_entered = read_entered;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks of aarch64 and RISC-V in flat memory: every place of a prologue and epilogue,
- * leaves, signed addresses, frame records, exceptions, tables, hostile chains. */
-#include "link-guest.h"
+/* aarch64 stacks by the link register: at every instruction, and from exceptions. */
+#include "link-code.h"
 
 #define NOP	  0xd503201f
 #define STP_PRE	  0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
@@ -19,20 +18,6 @@
 #define BLR_X1	  0xd63f0020
 #define CBZ_8	  0xb4000040 /* cbz x0, . + 8 */
 #define LOOP	  0x14000000 /* b . */
-
-static void words(us_gva at, const uint32_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 4);
-}
-#define CODE(at, ...)                                                                  \
-	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
-	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-
-static void symbol(us_gva at)
-{
-	start[map.n++] = at;
-	us_unwinder_set_code(unwinder, &map, &cfi);
-}
 
 /* 0x1000 calls 0x2000, which has a frame of 32 bytes and calls 0x3000. */
 static void arm_chain(void)
@@ -206,15 +191,6 @@ static void arm_exception(void **state)
 	EXPECT(US_END_ROOT, 0x5000, 0x4014, 0x3004, 0x2010, 0x100c);
 	assert_true(out.flags[2] & US_PC_EXACT);
 	assert_int_equal(out.how[2], US_HOW_INTERRUPT);
-}
-
-static struct us_entered entered;
-
-static bool read_entered(void *ctx, struct us_entered *ret)
-{
-	(void)ctx;
-	*ret = entered;
-	return entered.valid;
 }
 
 /* The exit is a function of its own: each instruction of it, from when what it goes on
@@ -573,143 +549,6 @@ static void arm_gone(void **state)
 	EXPECT(US_END_ROOT, 0x2010, 0x100c);
 }
 
-/* --- RISC-V --- */
-
-static void halves(us_gva at, const uint16_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 2);
-}
-#define HALVES(at, ...)                                                                \
-	halves(at, (const uint16_t[]){ __VA_ARGS__ },                                  \
-	       sizeof((const uint16_t[]){ __VA_ARGS__ }) / 2)
-
-static uint32_t jal(us_gva from, us_gva to)
-{
-	uint32_t d = (uint32_t)(to - from);
-	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
-	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
-}
-
-#define LOW(word)  ((word)&0xffff)
-#define HIGH(word) ((word) >> 16)
-
-/* Compressed: addi sp,-32; sd ra,24(sp); sd s0,16(sp); addi s0,sp,32; jal; ld; ld;
- * addi sp,32; ret. */
-static void riscv_chain(void)
-{
-	HALVES(0x1000, 0x1101, 0xec06, 0xe822, 0x1000, LOW(jal(0x1008, 0x2000)),
-	       HIGH(jal(0x1008, 0x2000)), 0x60e2, 0x6442, 0x6105, 0x8082);
-	HALVES(0x2000, 0x1101, 0xec06, 0xe822, 0x1000, LOW(jal(0x2008, 0x3000)),
-	       HIGH(jal(0x2008, 0x3000)), 0x60e2, 0x6442, 0x6105, 0x8082);
-	HALVES(0x3000, 0x0001, 0x8082);
-	put(STACK + 0x38, 0x100c); /* of 0x2000's frame, which ends at STACK + 0x40 */
-	put(STACK + 0x30, STACK + 0x60);
-	put(STACK + 0x58, 0);
-	put(STACK + 0x50, 0);
-}
-
-static void riscv_every_instruction(void **state)
-{
-	(void)state;
-	static const struct {
-		us_gva pc;
-		uint8_t depth;
-		bool framed, link;
-	} places[] = {
-		{ 0x2000, 0, false, true },  { 0x2002, 32, false, true },
-		{ 0x2004, 32, false, true }, { 0x2006, 32, false, true },
-		{ 0x2008, 32, true, true },  { 0x200c, 32, true, false },
-		{ 0x200e, 32, true, true },  { 0x2010, 32, false, true },
-		{ 0x2012, 0, false, true },
-	};
-	for (unsigned with_map = 0; with_map < 2; with_map++) {
-		riscv_chain();
-		if (with_map) {
-			symbol(0x1000);
-			symbol(0x2000);
-		}
-		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-			regs.gpr[US_RISCV_RA] = places[i].link ? 0x100c : 0x200c;
-			look(places[i].pc, STACK + 0x40 - places[i].depth,
-			     places[i].framed ? STACK + 0x40 : STACK + 0x60);
-			EXPECT(US_END_ROOT, places[i].pc, 0x100c);
-		}
-	}
-}
-
-static void riscv_leaf(void **state)
-{
-	(void)state;
-	riscv_chain();
-	regs.gpr[US_RISCV_RA] = 0x200c;
-	look(0x3000, STACK + 0x20, STACK + 0x40);
-	EXPECT(US_END_ROOT, 0x3000, 0x200c, 0x100c);
-	/* By a pointer (c.jalr a5), and to far away (auipc, jalr). */
-	HALVES(0x200a, 0x9782);
-	HALVES(0x1004, 0x1097, 0x0000, 0x80e7, 0xffc0); /* to 0x2000 */
-	us_unwinder_set_code(unwinder, NULL, NULL);
-	look(0x3000, STACK + 0x20, STACK + 0x40);
-	assert_int_equal(out.pc[1], 0x200c);
-	assert_int_equal(out.pc[2], 0x100c);
-}
-
-static void riscv_exception_returns(void **state)
-{
-	(void)state;
-	riscv_chain();
-	CODE(0x4100, 0x00000013, 0x01013283, /* nop; ld t0, 16(sp) */
-	     0x14129073, 0x00813083,	     /* csrw sepc, t0; ld ra, 8(sp) */
-	     0x00013403, 0x02010113,	     /* ld s0, 0(sp); addi sp, sp, 32 */
-	     0x10200073);		     /* sret */
-	symbol(0x1000);
-	symbol(0x2000);
-	symbol(0x3000);
-	symbol(0x4100);
-	put(STACK, STACK + 0x40); /* s0 */
-	put(STACK + 8, 0x200c);	  /* ra */
-	put(STACK + 16, 0x3000);  /* sepc */
-	entered = (struct us_entered){ .pc = 0x3000, .valid = true };
-	for (us_gva pc = 0x4100; pc <= 0x4118; pc += 4) {
-		bool last = pc == 0x4118;
-		regs.gpr[US_RISCV_RA] = pc >= 0x4110 ? 0x200c : 0x4104;
-		mem.read_entered = last ? read_entered : NULL;
-		look(pc, last ? STACK + 0x20 : STACK,
-		     pc >= 0x4114 ? STACK + 0x40 : STACK);
-		EXPECT(US_END_ROOT, pc, 0x3000, 0x200c, 0x100c);
-	}
-	mem.read_entered = NULL;
-}
-
-/* A frame too large for one instruction: lui t0; add sp, sp, t0. */
-static void riscv_large_frame(void **state)
-{
-	(void)state;
-	HALVES(0x1000, 0x1101, 0xec06, LOW(jal(0x1004, 0x2000)),
-	       HIGH(jal(0x1004, 0x2000)), 0x60e2, 0x6105, 0x8082);
-	HALVES(0x2000, 0x1101, 0xec06, /* addi sp,-32; sd ra,24(sp) */
-	       0x72fd, 0x9116,	       /* lui t0,-1; add sp,t0 */
-	       0x0001,		       /* nop */
-	       0x6285, 0x9116,	       /* lui t0,1; add sp,t0 */
-	       0x60e2, 0x6105, 0x8082);
-	symbol(0x1000);
-	symbol(0x2000);
-	put(STACK + 0x1000 + 24, 0x1008);
-	put(STACK + 0x1020 + 24, 0);
-	regs.gpr[US_RISCV_RA] = 0x5550;
-	look(0x2008, STACK, 0x1234);
-	EXPECT(US_END_ROOT, 0x2008, 0x1008);
-}
-
-static void riscv_record(void **state)
-{
-	(void)state;
-	riscv_chain();
-	HALVES(0x200c, 0xa001); /* j . : it never returns */
-	regs.gpr[US_RISCV_RA] = 0x5550;
-	look(0x200c, STACK + 0x20, STACK + 0x40);
-	EXPECT(US_END_ROOT, 0x200c, 0x100c);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -732,11 +571,6 @@ int main(void)
 		ARM(arm_entering_perhaps),
 		ARM(arm_other_stack),
 		ARM(arm_gone),
-		RISCV(riscv_every_instruction),
-		RISCV(riscv_exception_returns),
-		RISCV(riscv_leaf),
-		RISCV(riscv_large_frame),
-		RISCV(riscv_record),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
