@@ -69,6 +69,9 @@ static void function(us_gva at, const char *bytes, size_t n)
 }
 #define FUNCTION(at, bytes) function(at, bytes, sizeof(bytes) - 1)
 
+/* Code without a symbol. */
+#define AT(at, bytes) memcpy(ram + (at), bytes, sizeof(bytes) - 1)
+
 /* A function that consists of a CALL to another, at its start. */
 static inline void calls(us_gva at, us_gva to)
 {

@@ -36,6 +36,11 @@ static inline void symbol(us_gva at)
 	us_unwinder_set_code(unwinder, &map, &cfi);
 }
 
+/* A function of the map.  Ascending. */
+#define WORDS(at, ...)                                                                 \
+	function(at, (const char *)(const uint32_t[]){ __VA_ARGS__ },                  \
+		 sizeof((const uint32_t[]){ __VA_ARGS__ }))
+
 /* What the guest's processor has where it keeps the return from an exception. */
 static struct us_entered entered;
 

@@ -64,4 +64,11 @@ static inline void expect(size_t n, const us_gva *want, uint8_t end)
 	expect(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                            \
 	       (const us_gva[]){ __VA_ARGS__ }, end)
 
+/* The stack ends behind n frames, in this way. */
+static inline void ends(size_t n, uint8_t end)
+{
+	assert_int_equal(out.n, n);
+	assert_int_equal(out.end, end);
+}
+
 #endif

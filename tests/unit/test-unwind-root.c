@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a stack ends because nobody called, and beside each the look-alike that does
- * not: boot code with a stack of its own, threads with garbage above them, what an
- * exception return entered. */
+/* Where x86 stacks end: a stack of its own, what lies above a thread, and iret. */
 #include "link-guest.h"
 
 #define OLD_STACK (STACK + 0x800)
-
-static void code(us_gva at, const char *bytes, size_t n)
-{
-	memcpy(ram + at, bytes, n);
-}
-#define AT(at, bytes) code(at, bytes, sizeof(bytes) - 1)
-
-static void ends(size_t n, uint8_t end)
-{
-	assert_int_equal(out.n, n);
-	assert_int_equal(out.end, end);
-}
 
 /* --- x86: a stack of its own --- */
 
@@ -63,7 +49,7 @@ static void wide_code(const char *jump, size_t n, uint8_t end)
 {
 	memset(ram + 0x1000, 0xcc, 0x20);
 	AT(0x1000, NARROW);
-	code(0x1006, jump, n);
+	memcpy(ram + 0x1006, jump, n);
 	AT(0x1020, WIDE);
 	us_unwinder_set_code(unwinder, &map, &cfi);
 	put(STACK, 0x1032);
@@ -121,7 +107,7 @@ static void stack_that_was_kept(void **state)
 	FUNCTION(0x2000, "\x90\xc3");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		memset(ram + 0x1000, 0xcc, 0x40);
-		code(0x1000, cases[i].code, cases[i].n);
+		memcpy(ram + 0x1000, cases[i].code, cases[i].n);
 		us_unwinder_set_code(unwinder, &map, &cfi);
 		for (unsigned k = 1; k < 40; k++)
 			put(STACK + k * 8, 0x7700 + k);
@@ -152,7 +138,7 @@ static void thread(us_gva above)
 static void thread_code(const char *bytes)
 {
 	FUNCTION(0x1000, "");
-	code(0x1000, bytes, 11);
+	memcpy(ram + 0x1000, bytes, 11);
 	FUNCTION(0x1040, "\xc3");
 	FUNCTION(0x2000, "\x90\xc3");
 	FUNCTION(0x2080, "\x90\x90\xc3");
@@ -356,7 +342,7 @@ static void entered_by_iret(void **state)
 	for (unsigned leaves = 0; leaves < 2; leaves++) {
 		map.n = 0;
 		FUNCTION(0x1000, "");
-		code(0x1000, THREAD_STAYS, 11);
+		memcpy(ram + 0x1000, THREAD_STAYS, 11);
 		FUNCTION(0x1040, "\xc3");
 		FUNCTION(0x2000, "\x90\xc3");
 		calls(0x3000, 0x4000);
@@ -366,345 +352,6 @@ static void entered_by_iret(void **state)
 		us_unwinder_set_code(unwinder, &map, &cfi);
 		thread(0x3005);
 		assert_int_equal(out.end, leaves ? US_END_ROOT : US_END_NO_RULE);
-	}
-}
-
-/* --- with a link register --- */
-
-static void words(us_gva at, const uint32_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 4);
-	start[map.n++] = at;
-	us_unwinder_set_code(unwinder, &map, &cfi);
-}
-#define WORDS(at, ...)                                                                 \
-	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
-	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-
-static uint32_t jal(us_gva from, us_gva to)
-{
-	uint32_t d = (uint32_t)(to - from);
-	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
-	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
-}
-
-#define RV_FRAME 0xe4061141 /* addi sp,sp,-16; sd ra,8(sp) */
-#define RV_UNDO	 0x014160a2 /* ld ra,8(sp); addi sp,sp,16 */
-#define RV_RET	 0x00018082 /* ret; nop */
-#define RV_LOOP	 0x0000006f
-#define RV_MRET	 0x30200073
-#define RV_SRET	 0x10200073
-#define RV_LA_SP 0x00000117, 0x01010113 /* auipc sp,0; addi sp,sp,16 */
-#define RV_KEEP	 0x00253023		/* sd sp,0(a0) */
-#define RV_SWAP	 0x14011173		/* csrrw sp,sscratch,sp */
-#define RV_PUT	 0x14011073		/* csrw sscratch,sp */
-
-/* main at 0x1000 calls 0x2000, right behind which the next function begins; its frame
- * is at STACK. */
-static void riscv_main(bool returns)
-{
-	map.n = 0;
-	if (returns)
-		WORDS(0x1000, RV_FRAME, jal(0x1004, 0x2000), RV_UNDO, RV_RET);
-	else
-		WORDS(0x1000, RV_FRAME, jal(0x1004, 0x2000));
-	WORDS(returns ? 0x1010 : 0x1008, RV_RET);
-	WORDS(0x2000, RV_RET);
-}
-
-static void riscv_entered_by_mret(void **state)
-{
-	(void)state;
-	static const struct {
-		uint32_t last;
-		uint8_t end;
-	} cases[] = { { RV_MRET, US_END_ROOT },
-		      { RV_SRET, US_END_ROOT },
-		      { RV_RET, US_END_NO_RULE },
-		      { RV_LOOP, US_END_NO_RULE } };
-	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
-		riscv_main(i & 1);
-		WORDS(0x3000, jal(0x3000, 0x4000), RV_LOOP);
-		WORDS(0x4000, 0x00000013, cases[i / 2].last);
-		put(STACK + 8, 0x3004);
-		look_with_link(0x2000, STACK, 0x1008);
-		ends(2, cases[i / 2].end);
-		/* ... and while it is still, or again, in the register. */
-		look_with_link(0x1000, STACK + 16, 0x3004);
-		ends(1, cases[i / 2].end);
-	}
-	/* What is there has left itself. */
-	riscv_main(false);
-	WORDS(0x3000, jal(0x3000, 0x4000), RV_MRET);
-	WORDS(0x4000, RV_RET);
-	put(STACK + 8, 0x3004);
-	look_with_link(0x2000, STACK, 0x1008);
-	ends(2, US_END_ROOT);
-}
-
-static void riscv_thread(void **state)
-{
-	(void)state;
-	for (unsigned returns = 0; returns < 2; returns++) {
-		riscv_main(returns);
-		put(STACK + 8, 0x1000); /* entered by a ret to it */
-		look_with_link(0x2000, STACK, 0x1008);
-		ends(2, US_END_ROOT);
-		put(STACK + 8, 0x777000); /* a program's, or garbage */
-		look_with_link(0x2000, STACK, 0x1008);
-		ends(2, returns ? US_END_NO_RULE : US_END_ROOT);
-	}
-}
-
-static void riscv_own_stack(void **state)
-{
-	(void)state;
-	static const struct {
-		uint32_t first;
-		uint8_t end;
-	} cases[] = { { 0x00000013, US_END_ROOT },
-		      { RV_KEEP, US_END_NO_RULE },
-		      { RV_PUT, US_END_NO_RULE },
-		      { RV_SWAP, US_END_NO_RULE } };
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		map.n = 0;
-		WORDS(0x1000, cases[i].first, RV_LA_SP, jal(0x100c, 0x2000), RV_LOOP);
-		WORDS(0x2000, RV_RET);
-		for (unsigned k = 0; k < 8; k++)
-			put(STACK + k * 8, 0x777000);
-		look_with_link(0x2000, STACK, 0x1010);
-		ends(2, cases[i].end);
-	}
-}
-
-#define ARM_FRAME 0xa9bf7bfd /* stp x29, x30, [sp, #-16]! */
-#define ARM_MOV	  0x910003fd /* mov x29, sp */
-#define ARM_LOOP  0x14000000
-#define ARM_RET	  0xd65f03c0
-#define ARM_ERET  0xd69f03e0
-
-static void arm_entered_by_eret(void **state)
-{
-	(void)state;
-	for (unsigned leaves = 0; leaves < 2; leaves++) {
-		map.n = 0;
-		WORDS(0x1000, ARM_FRAME, ARM_MOV, bl(0x1008, 0x2000), ARM_LOOP);
-		WORDS(0x2000, ARM_RET);
-		WORDS(0x3000, bl(0x3000, 0x4000), ARM_LOOP);
-		WORDS(0x4000, leaves ? ARM_ERET : ARM_RET);
-		put(STACK, 0x1234567);
-		put(STACK + 8, 0x3004);
-		look_with_link(0x2000, STACK, 0x100c);
-		ends(2, leaves ? US_END_ROOT : US_END_NO_RULE);
-	}
-}
-
-static void arm_own_stack(void **state)
-{
-	(void)state;
-	for (unsigned kept = 0; kept < 2; kept++) {
-		map.n = 0;
-		/* mov x9, sp; mov sp, x0; bl; b . */
-		WORDS(0x1000, kept ? 0x910003e9 : 0xd503201f, 0x9100001f,
-		      bl(0x1008, 0x2000), ARM_LOOP);
-		WORDS(0x2000, ARM_RET);
-		look_with_link(0x2000, STACK, 0x100c);
-		ends(2, kept ? US_END_NO_RULE : US_END_ROOT);
-	}
-}
-
-/* What a new thread begins with has no way back: the switch to it has left what it runs
- * in registers that functions preserve. */
-static void arm_thread_starter(void **state)
-{
-	(void)state;
-	enum { MOV = 0xaa1403e0 /* x0, x20 */, BLR = 0xd63f0260 /* x19 */ };
-	enum { NOP = 0xd503201f, BACK = 0x17ffffff };
-	static const struct {
-		uint32_t code[4];
-		us_gva fp;
-		bool root;
-	} cases[] = {
-		{ { NOP, MOV, BLR, ARM_LOOP }, 0, true },
-		{ { NOP, MOV, BLR, BACK }, 0, true },
-		{ { NOP, 0xaa1303e9, 0xd63f0120, BACK }, 0, true }, /* through x9 */
-		/* Frames go on. */
-		{ { NOP, MOV, BLR, ARM_LOOP }, STACK + 0x100, false },
-		/* What its caller gave it, perhaps by way of x19; what it calls itself.
-		 */
-		{ { NOP, MOV, 0xd63f0020, ARM_LOOP }, 0, false },
-		{ { 0xaa0003f3, MOV, BLR, ARM_LOOP }, 0, false },
-		{ { NOP, MOV, 0x940003fe, ARM_LOOP }, 0, false },
-		/* It keeps the way back, in x21 or in memory: mov, str, str. */
-		{ { 0xaa1e03f5, MOV, BLR, ARM_LOOP }, 0, false },
-		{ { 0xf900003e, MOV, BLR, ARM_LOOP }, 0, false },
-		{ { 0xf9000029, 0xf900003e, BLR, ARM_LOOP }, 0, false },
-		/* It may return, or go elsewhere: ret, ret x21, br x1, eret. */
-		{ { NOP, MOV, BLR, ARM_RET }, 0, false },
-		{ { NOP, MOV, BLR, 0xd65f02a0 }, 0, false },
-		{ { NOP, MOV, BLR, 0xd61f0020 }, 0, false },
-		{ { NOP, MOV, BLR, ARM_ERET }, 0, false },
-		/* cbz x19: another path leads on. */
-		{ { 0xb4000073, MOV, BLR, ARM_LOOP }, 0, false },
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		map.n = 0;
-		words(0x1000, cases[i].code, 4);
-		WORDS(0x1010, ARM_RET);
-		WORDS(0x2000, ARM_RET);
-		regs.gpr[US_AARCH64_LR] = 0x100c;
-		look(0x2000, STACK, cases[i].fp);
-		ends(2, cases[i].root ? US_END_ROOT : US_END_NO_RULE);
-	}
-	/* It ends with a CALL, and constants are behind it. */
-	map.n = 0;
-	WORDS(0x1000, MOV, BLR, bl(0x1008, 0x2000), 0x40110800, 0xffffff80);
-	WORDS(0x1014, ARM_RET);
-	WORDS(0x2000, ARM_RET);
-	regs.gpr[US_AARCH64_LR] = 0x1008;
-	look(0x2000, STACK, 0);
-	ends(2, US_END_ROOT);
-	/* Its start is not known. */
-	map.n = 0;
-	us_unwinder_set_code(unwinder, &map, &cfi);
-	look(0x2000, STACK, 0);
-	ends(2, US_END_NO_RULE);
-}
-
-static void riscv_thread_starter(void **state)
-{
-	(void)state;
-	enum { MV = 0x00098513 /* a0, s3 */, JALR = 0x000900e7 /* s2 */ };
-	for (unsigned given = 0; given < 2; given++) {
-		map.n = 0;
-		/* mv s2, a1: it is not what the switch has left */
-		WORDS(0x1000, given ? 0x00000013 : 0x00058913, MV, JALR, RV_LOOP);
-		WORDS(0x2000, RV_RET);
-		regs.gpr[US_RISCV_RA] = 0x100c;
-		look(0x2000, STACK, 0);
-		ends(2, given ? US_END_ROOT : US_END_NO_RULE);
-	}
-}
-
-/* --- programs: the function that the kernel enters --- */
-
-#define FIRST (STACK + 0x100) /* where its arguments are */
-
-/* Two arguments, two variables, the kernel's pairs. */
-enum { COUNT, ARGUMENT, LAST = 3, VARIABLE, OVER = 6, PAIR, SIZE = 9, ENTRY = 11 };
-static const uint64_t first_stack[] = { 2,  0x8800, 0x8808, 0,	  0x8810, 0x8820, 0,
-					33, 0x7000, 6,	    4096, 9,	  0x1000, 0 };
-#define N_FIRST (sizeof(first_stack) / sizeof(*first_stack))
-
-static void put_first(void)
-{
-	for (size_t i = 0; i < N_FIRST; i++)
-		put(FIRST + i * 8, first_stack[i]);
-	regs.user = true;
-}
-
-/* Each has no table and no symbol: its start is not known.  pushed: bytes. */
-static void x86_first(unsigned pushed)
-{
-	map.n = 0;
-	/* mov %rsp,%rdi; and $-16,%rsp; call 0x2000 */
-	memset(ram + 0x1000, 0xcc, 0x100);
-	AT(0x1000, "\x48\x89\xe7\x48\x83\xe4\xf0\xe8\xf4\x0f\x00\x00");
-	FUNCTION(0x2000, "\x90\xc3");
-	put_first();
-	put(FIRST - pushed - 8, 0x100c);
-	unwind(0x2000, FIRST - pushed - 8);
-}
-
-static void first_of_program(void **state)
-{
-	(void)state;
-	for (unsigned pushed = 0; pushed <= 32; pushed += 8) {
-		memset(ram + STACK, 0x77, FIRST - STACK);
-		x86_first(pushed);
-		ends(2, US_END_ROOT);
-		assert_int_equal(out.pc[1], 0x100c);
-	}
-	x86_first(40);
-	ends(2, US_END_NO_RULE);
-	/* Variables were taken away, and arguments changed. */
-	x86_first(0);
-	put(FIRST + VARIABLE * 8 + 8, 0);
-	put(FIRST + ARGUMENT * 8, 0x1234567890);
-	unwind(0x2000, FIRST - 8);
-	ends(2, US_END_ROOT);
-}
-
-/* What is not all that the kernel puts there. */
-static void not_the_first_of_a_program(void **state)
-{
-	(void)state;
-	static const struct {
-		unsigned at;
-		uint64_t word;
-	} cases[] = {
-		{ COUNT, 0 },	       { COUNT, 1 },	   { COUNT, 3 },
-		{ COUNT, 1ULL << 40 }, { ARGUMENT, 0 },	   { LAST, 0x8820 },
-		{ OVER, 0x8828 },      { PAIR, 0 },	   { PAIR, 0x8828 },
-		{ SIZE, 7 },	       { SIZE + 1, 4095 }, { SIZE + 1, 1 << 20 },
-		{ ENTRY, 8 },	       { ENTRY + 1, 0 },   { ENTRY + 1, 0x2000 }
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		x86_first(0);
-		put(FIRST + cases[i].at * 8, cases[i].word);
-		unwind(0x2000, FIRST - 8);
-		ends(2, US_END_NO_RULE);
-	}
-	x86_first(0);
-	regs.user = false; /* a kernel's stack has no such thing */
-	unwind(0x2000, FIRST - 8);
-	ends(2, US_END_NO_RULE);
-	/* No end of the variables. */
-	x86_first(0);
-	for (us_gva at = FIRST + VARIABLE * 8; at < RAM_SIZE; at += 8)
-		put(at, 0x8810);
-	unwind(0x2000, FIRST - 8);
-	ends(2, US_END_NO_RULE);
-	put(FIRST, 1 << 17); /* or of the memory */
-	unwind(0x2000, FIRST - 8);
-	ends(2, US_END_NO_RULE);
-}
-
-/* Who was called by it is not it: its way back is in between. */
-static void second_of_program(void **state)
-{
-	(void)state;
-	x86_first(0);
-	/* 0x3000, of which nothing is known: push..; call 0x2000 */
-	AT(0x3000, "\x50\xe8\xfa\xef\xff\xff\xff\xe0"); /* jmp *%rax */
-	put(FIRST - 8, 0x100c);
-	put(FIRST - 16, 0x7777);
-	put(FIRST - 24, 0x3006);
-	unwind(0x2000, FIRST - 24);
-	assert_true(out.n > 2 || out.end != US_END_ROOT);
-	assert_int_equal(out.pc[1], 0x3006);
-	assert_true(out.n == 2 || out.pc[2] == 0x100c);
-}
-
-static void first_by_link(void **state)
-{
-	(void)state;
-	bool arm = regs.arch == US_ARCH_AARCH64;
-	for (unsigned bad = 0; bad < 3; bad++) {
-		map.n = 0;
-		uint32_t call = arm ? bl(0x1004, 0x2000) : jal(0x1004, 0x2000);
-		memcpy(ram + 0x1004, &call, 4);
-		if (arm)
-			WORDS(0x2000, ARM_RET);
-		else
-			WORDS(0x2000, RV_RET);
-		put_first();
-		put(FIRST + (ENTRY + 1) * 8, 0x1004);
-		regs.user = bad != 1;
-		put(FIRST + ENTRY * 8, bad == 2 ? 8 : 9);
-		look_with_link(0x2000, FIRST, 0x1008);
-		ends(2, bad ? US_END_NO_RULE : US_END_ROOT);
-		assert_int_equal(out.pc[1], 0x1008);
 	}
 }
 
@@ -723,18 +370,6 @@ int main(void)
 		TEST(table_that_differs),
 		TEST(nothing_above),
 		TEST(entered_by_iret),
-		RISCV(riscv_entered_by_mret),
-		RISCV(riscv_thread),
-		RISCV(riscv_own_stack),
-		ARM(arm_entered_by_eret),
-		ARM(arm_own_stack),
-		ARM(arm_thread_starter),
-		RISCV(riscv_thread_starter),
-		TEST(first_of_program),
-		TEST(not_the_first_of_a_program),
-		TEST(second_of_program),
-		RISCV(first_by_link),
-		ARM(first_by_link),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
