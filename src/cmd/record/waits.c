@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waits.c: see waits.h. */
 #include "cmd/record/waits.h"
+#include "cmd/record/waits_kept.h"
 
 #include "base/clock.h"
 #include "base/vec.h"
@@ -31,17 +32,10 @@ static void queue_fini(struct us_waits_queue *q)
 	memset(q, 0, sizeof(*q));
 }
 
-static void drop_kept(struct us_waits_kept *k)
-{
-	free(k->pc);
-	free(k->flags);
-	memset(k, 0, sizeof(*k));
-}
-
 void us_waits_fini(struct us_waits *w)
 {
 	for (size_t i = 0; w->kept && i < US_WAITS_KEPT; i++)
-		drop_kept(&w->kept[i]);
+		us_waits_drop(&w->kept[i]);
 	free(w->kept);
 	free(w->code);
 	free(w->paging);
@@ -146,7 +140,7 @@ static void take_images(struct us_waits *w)
 		us_cfi_place(&c->cfi, w->of->cfi, 0, US_CFI_ANY_ROOT);
 	c->next = next;
 	for (size_t i = 0; i < US_WAITS_KEPT; i++)
-		drop_kept(&w->kept[i]);
+		us_waits_drop(&w->kept[i]);
 }
 
 /* Use the rules of programs whose tasks wait; stacks that were cut short without them
@@ -305,86 +299,6 @@ static enum seen unwind_in_time(struct us_waits *w, const struct us_linux_task *
 	return seen;
 }
 
-static struct us_waits_kept *set_of(struct us_waits *w, us_gva at)
-{
-	uint64_t k = (at * 0x9e3779b97f4a7c15 >> 32) &
-		     (US_WAITS_KEPT / US_WAITS_WAYS - 1);
-	return &w->kept[k * US_WAITS_WAYS];
-}
-
-static struct us_waits_kept *find_kept(struct us_waits *w, us_gva at)
-{
-	struct us_waits_kept *set = set_of(w, at);
-	for (unsigned k = 0; k < US_WAITS_WAYS; k++)
-		if (set[k].at == at)
-			return &set[k];
-	return NULL;
-}
-
-/* The task's own entry, a free one, or the one that was not used for the longest
- * time. */
-static struct us_waits_kept *room_for(struct us_waits *w, us_gva at)
-{
-	struct us_waits_kept *set = set_of(w, at), *oldest = find_kept(w, at);
-	for (unsigned k = 0; k < US_WAITS_WAYS && !oldest; k++)
-		oldest = !set[k].at ? &set[k] : NULL;
-	if (oldest)
-		return oldest;
-	oldest = set;
-	for (unsigned k = 1; k < US_WAITS_WAYS; k++)
-		if (set[k].look < oldest->look)
-			oldest = &set[k];
-	return oldest;
-}
-
-/* Keep the stack for the next look; out of memory: it is read again. */
-static void keep(struct us_waits *w, const struct us_linux_task *t, uint64_t switches)
-{
-	const struct us_stack *s = &w->code->stack;
-	struct us_waits_kept *k = room_for(w, t->at);
-	drop_kept(k);
-	k->pc = malloc((s->n + 1U) * sizeof(*k->pc));
-	k->flags = malloc(s->n + 1U);
-	if (!k->pc || !k->flags) {
-		drop_kept(k);
-		return;
-	}
-	memcpy(k->pc, s->pc, s->n * sizeof(*k->pc));
-	memcpy(k->flags, s->flags, s->n);
-	k->at = t->at;
-	k->look = w->now.looks;
-	k->pid = t->pid;
-	k->switches = switches;
-	k->n = s->n;
-	k->end = s->end;
-	k->known = w->known;
-	k->changes = w->program_changes;
-	k->partial = t->root && (s->end != US_END_ROOT || !s->n ||
-				 !(s->flags[s->n - 1] & US_PC_SPACE));
-}
-
-/* Would unwinding now give a longer stack? */
-static bool is_outdated(const struct us_waits *w, const struct us_waits_kept *k)
-{
-	return k->partial && w->known &&
-	       (!k->known || k->changes != w->program_changes);
-}
-
-/* Use the task's last stack if it has not run since. */
-static bool recall(struct us_waits *w, const struct us_linux_task *t, uint64_t switches)
-{
-	struct us_waits_kept *k = find_kept(w, t->at);
-	struct us_stack *s = &w->code->stack;
-	if (!k || k->pid != t->pid || k->switches != switches || is_outdated(w, k))
-		return false;
-	k->look = w->now.looks;
-	memcpy(s->pc, k->pc, k->n * sizeof(*k->pc));
-	memcpy(s->flags, k->flags, k->n);
-	s->n = k->n;
-	s->end = k->end;
-	return true;
-}
-
 /* The number of a task with these names; 0: there are too many, or no memory. */
 static uint32_t name(struct us_waits *w, const struct us_linux_task *t,
 		     const struct us_linux_task *leader)
@@ -494,14 +408,14 @@ static void look_closely(struct us_waits *w, const struct us_linux_task *t,
 		return;
 	}
 	w->now.due++;
-	if (!w->of->tasks.has_switches || !recall(w, t, now.switches)) {
+	if (!w->of->tasks.has_switches || !us_waits_recall(w, t, now.switches)) {
 		enum seen seen = unwind_in_time(w, t, &now);
 		w->now.moved += seen == MOVED;
 		w->now.failed += seen == BAD;
 		if (seen != SEEN)
 			return;
 		cut_program(w, t, &w->code->stack);
-		keep(w, t, now.switches);
+		us_waits_keep(w, t, now.switches);
 	}
 	take(w, t, leader, now.state, t_ns);
 }
@@ -517,7 +431,7 @@ static void look_at(struct us_waits *w, const struct us_linux_task *t,
 		return;
 	}
 	w->known = us_programs_wait(w->programs, t) && w->programs_ns < PROGRAMS_NS;
-	if (w->of->tasks.lists_switches && recall(w, t, t->switches)) {
+	if (w->of->tasks.lists_switches && us_waits_recall(w, t, t->switches)) {
 		w->now.due++;
 		take(w, t, leader, t->state, t_ns);
 		return;
