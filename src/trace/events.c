@@ -93,8 +93,12 @@ static void begin_run(struct us_events_pace *p, uint64_t now)
 	p->run_n = 0;
 }
 
-/* An event is late.  It stalled if it is late by few instructions: in a device, or
- * because the host took the CPU.  Where between the two times is not known. */
+/*
+ * An event is late.  It stalled if it is late by few instructions: in a device, or
+ * because the host took the CPU.  Where between the two times is not known.  After many
+ * instructions it is code that is not traced, and the row so far was without a stall:
+ * bursts of events may all be shorter than a row that shows that otherwise.
+ */
 static void be_exact(struct us_events_pace *p, uint64_t now, uint64_t insns)
 {
 	bool stalled = p->per_time > 1 &&
@@ -103,6 +107,8 @@ static void be_exact(struct us_events_pace *p, uint64_t now, uint64_t insns)
 		p->need = MIN_RUN;
 	else if (stalled && p->need < MAX_RUN)
 		p->need *= 2;
+	else if (!stalled && p->per_time > 1 && p->need > MIN_RUN)
+		p->need /= 2;
 	p->per_time = 1;
 	begin_run(p, now);
 }

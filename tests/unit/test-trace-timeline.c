@@ -200,6 +200,27 @@ static void instructions_alone_need_none(void **state)
 	assert_int_equal(v.events.n, 1001);
 }
 
+/* The host took the CPU a few times.  Then come bursts of the functions that are
+ * traced, between others: they are not each given their time for ever. */
+static void bursts_forget_stalls(void **state)
+{
+	(void)state;
+	start(&v);
+	for (unsigned i = 0; i < 6; i++) {
+		put_dense(&v, 1500);
+		pass(&v, 3000000, 20);
+		put(&v);
+	}
+	size_t n = v.n, times = n_times(&v);
+	for (unsigned i = 0; i < 60; i++) {
+		pass(&v, 15000, 8000);
+		put_dense(&v, 800);
+	}
+	assert_true(n_times(&v) - times < (v.n - n) / 4);
+	read_all(&v, &seen);
+	assert_true(most(&seen, n, seen.n) < US_EVENTS_SPAN_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_halt_moves_no_event),
 		cmocka_unit_test(untraced_code_moves_no_event),
 		cmocka_unit_test(stalls_are_learned),
+		cmocka_unit_test(bursts_forget_stalls),
 		cmocka_unit_test(between_the_two_some_have_it),
 		cmocka_unit_test(instructions_alone_need_none),
 	};
