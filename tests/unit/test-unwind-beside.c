@@ -2,17 +2,9 @@
 /* Link registers: jumps to where a word beside the code says, as gcc writes them on the
  * stack for nested functions; and handlers that return the frame they were given, as
  * OpenSBI's, which the code below it has called from a space of its own. */
-#include "link-guest.h"
+#include "link-code.h"
 
 #define TRAMPOLINE 0x9000 /* no image has it */
-
-static void words(us_gva at, const uint32_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 4);
-}
-#define CODE(at, ...)                                                                  \
-	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
-	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
 
 static void symbols(size_t n, const us_gva *at)
 {
@@ -23,13 +15,6 @@ static void symbols(size_t n, const us_gva *at)
 #define SYMBOLS(...)                                                                   \
 	symbols(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                           \
 		(const us_gva[]){ __VA_ARGS__ })
-
-static uint32_t jal(us_gva from, us_gva to)
-{
-	uint32_t d = (uint32_t)(to - from);
-	return 0xef | (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 |
-	       (d >> 11 & 1) << 20 | (d >> 12 & 0xff) << 12;
-}
 
 /* --- what gcc writes on the stack to call a nested function by pointer --- */
 

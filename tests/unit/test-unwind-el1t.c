@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Exceptions that interrupt code of an aarch64 kernel on SP_EL0: its stack is another
  * than the one that has the exception's frame. */
-#include "link-guest.h"
+#include "link-code.h"
 
 #define TASK	  (STACK + 0x800) /* its stack pointer */
 #define EL1T	  0x80000344
@@ -12,43 +12,24 @@
 #define STR_LR_40 0xf90017fe /* str x30, [sp, #40] */
 #define LDR_LR_40 0xf94017fe
 
-static void words(us_gva at, const uint32_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 4);
-	start[map.n++] = at;
-	us_unwinder_set_code(unwinder, &map, &cfi);
-}
-#define CODE(at, ...)                                                                  \
-	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
-	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-
-static struct us_entered entered;
-
-static bool read_entered(void *ctx, struct us_entered *ret)
-{
-	(void)ctx;
-	*ret = entered;
-	return entered.valid;
-}
-
 /* 0x1000 calls 0x2000, which is interrupted at 0x200c; its handler, at 0x4000, calls
  * 0x5000.  Above the handler's frame is nothing but zeroes. */
 static void interrupted_task(void)
 {
-	CODE(0x1000, SUB_SP_48, STR_LR_40, bl(0x1008, 0x2000), LDR_LR_40, ADD_SP_48,
-	     RET);
-	CODE(0x2000, SUB_SP_48, STR_LR_40, bl(0x2008, 0x5000), LDR_LR_40, ADD_SP_48,
-	     RET);
-	CODE(0x4000, 0xd10083ff,	     /* sub sp, sp, #32 */
-	     0xa9007bfd,		     /* stp x29, x30, [sp] */
-	     0xd5384020, 0xd5384001,	     /* mrs x0, elr_el1; mrs x1, spsr_el1 */
-	     0xa90107e0,		     /* stp x0, x1, [sp, #16] */
-	     bl(0x4014, 0x5000), 0xa94107e0, /* ldp x0, x1, [sp, #16] */
-	     0xd5184020, 0xd5184001,	     /* msr elr_el1, x0; msr spsr_el1, x1 */
-	     0xa9407bfd,		     /* ldp x29, x30, [sp] */
-	     0x910083ff,		     /* add sp, sp, #32 */
-	     0xd69f03e0);		     /* eret */
-	CODE(0x5000, RET);
+	WORDS(0x1000, SUB_SP_48, STR_LR_40, bl(0x1008, 0x2000), LDR_LR_40, ADD_SP_48,
+	      RET);
+	WORDS(0x2000, SUB_SP_48, STR_LR_40, bl(0x2008, 0x5000), LDR_LR_40, ADD_SP_48,
+	      RET);
+	WORDS(0x4000, 0xd10083ff,	      /* sub sp, sp, #32 */
+	      0xa9007bfd,		      /* stp x29, x30, [sp] */
+	      0xd5384020, 0xd5384001,	      /* mrs x0, elr_el1; mrs x1, spsr_el1 */
+	      0xa90107e0,		      /* stp x0, x1, [sp, #16] */
+	      bl(0x4014, 0x5000), 0xa94107e0, /* ldp x0, x1, [sp, #16] */
+	      0xd5184020, 0xd5184001,	      /* msr elr_el1, x0; msr spsr_el1, x1 */
+	      0xa9407bfd,		      /* ldp x29, x30, [sp] */
+	      0x910083ff,		      /* add sp, sp, #32 */
+	      0xd69f03e0);		      /* eret */
+	WORDS(0x5000, RET);
 	put(STACK, 0x1234567);
 	put(STACK + 8, 0x200c);
 	put(STACK + 16, 0x200c);
@@ -139,8 +120,8 @@ static void frame_records(void **state)
 	mem.read_entered = NULL;
 	map.n = 0;
 	/* stp x29, x30, [sp, #-16]!; mov x29, sp; bl; ldp x29, x30, [sp], #16; ret */
-	CODE(0x1000, 0xa9bf7bfd, 0x910003fd, bl(0x1008, 0x2000), 0xa8c17bfd, RET);
-	CODE(0x2000, 0xa9bf7bfd, 0x910003fd, 0xd503201f, 0xd503201f, 0xa8c17bfd, RET);
+	WORDS(0x1000, 0xa9bf7bfd, 0x910003fd, bl(0x1008, 0x2000), 0xa8c17bfd, RET);
+	WORDS(0x2000, 0xa9bf7bfd, 0x910003fd, 0xd503201f, 0xd503201f, 0xa8c17bfd, RET);
 	start[map.n++] = 0x4000;
 	start[map.n++] = 0x5000;
 	us_unwinder_set_code(unwinder, &map, &cfi);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The caller of a function that never returns and that neither a symbol nor a table nor
  * a CALL names: by the start that the code before it shows. */
-#include "link-guest.h"
+#include "link-code.h"
 
 #define SP (STACK + 8) /* of what it has called */
 
@@ -163,11 +163,6 @@ static void without_a_stack_pointer(void **state)
 #define ARM_RET	 0xd65f03c0
 #define NOP_RV	 0x00000013
 #define NOP_ARM	 0xd503201f
-
-static void words(us_gva at, const uint32_t *code, size_t n)
-{
-	memcpy(ram + at, code, n * 4);
-}
 
 /* 0x2000 is called by pointer from 0x1000, and calls 0x3000. */
 static void look_at_mover(bool saves, unsigned below)
