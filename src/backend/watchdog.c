@@ -157,8 +157,8 @@ bool us_watchdog_hold(struct us_watchdog *w)
 }
 
 /* The guest runs, or the watchdog sees to that.  The terminal may stop this process in
- * here for hours, which the guest must not be charged with: so when is read before.
- * Nor with the time for which this process stood (SIGSTOP) after the watchdog fired. */
+ * here for hours, for which the guest was not held: so the time is read before.  Nor
+ * was it held while this process was stopped (SIGSTOP) after the watchdog fired. */
 static uint64_t held_until(const struct us_watchdog *w)
 {
 	uint64_t fired_ns = atomic_load(&w->shared->fired_ns);

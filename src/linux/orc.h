@@ -38,8 +38,8 @@ struct us_orc {
 	unsigned n_blank;
 };
 
-/* If that is a function whose caller the kernel knows by other means than these tables,
- * which call it the outermost: note it. */
+/* Note the function if its caller is known to the kernel by other means than these
+ * tables, which say that it has none. */
 void us_orc_blank(struct us_orc *o, const char *name, us_gva start, us_gva end);
 
 struct us_orc_format {

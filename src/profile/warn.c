@@ -199,8 +199,8 @@ static void warn_of_loss(struct us_profile *p)
 						: "ask for a lower rate (record -F)");
 }
 
-/* kvm gives a vCPU that waits for a host CPU the stack at which it stands: one wait is
- * many samples at one place, which intervals take for independent. */
+/* kvm samples a vCPU that waits for a host CPU, at the stack that it had then: one wait
+ * is many samples at one place, which intervals take for independent. */
 static void warn_of_ready(struct us_profile *p)
 {
 	const char *backend = us_profile_fact(p, "backend");
@@ -209,8 +209,8 @@ static void warn_of_ready(struct us_profile *p)
 		return;
 	us_profile_warn(p,
 			"%.1f %% of the samples are of vCPUs that waited for a host "
-			"CPU, and by kvm these count in the functions at which the "
-			"vCPUs stood: the intervals of functions are too narrow. For "
+			"CPU, and by kvm these count in the functions where the "
+			"vCPUs waited: the intervals of functions are too narrow. For "
 			"samples on a CPU alone: --filter state=guest; or record with "
 			"--backend bpf",
 			100.0 * (double)s->ready / (double)s->running);

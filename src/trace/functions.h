@@ -32,7 +32,7 @@
 struct us_functions_head {
 	char magic[8];
 	uint64_t n, n_code;
-	uint64_t layers; /* tells choices of layers apart; 0: there is only one */
+	uint64_t layers; /* identifies the choice of layers; 0: there is only one */
 };
 
 /* What is known about a function, and what to do with it: bits. */

@@ -58,7 +58,7 @@ struct kvm {
 	uint64_t matched_ns; /* when the threads of vCPUs without one were searched */
 	unsigned n_moved;    /* changes of thread since moved_ns */
 	uint64_t moved_ns;
-	unsigned n_gone;    /* vCPUs whose thread has ended, and none followed */
+	unsigned n_gone;    /* vCPUs whose thread has ended and was not replaced */
 	unsigned slot;	    /* of the capture that the caller has */
 	bool precise;	    /* the sampler's timer slack is set */
 	bool placed;	    /* the memory layout was checked against a vCPU */

@@ -72,8 +72,8 @@ static void tell_refused(struct us_member *m)
 	struct us_err e = { 0 };
 	bool same = is_same_reason(c->refusal, m->e.msg);
 	us_progress_end(&c->progress);
-	/* One that was refused when it was looked at has no name yet; the reason does.
-	 */
+	/* A guest that was refused before its name was read has none: the reason names
+	 * it. */
 	us_fail(&e, m->code, "not recorded: %s%s%s", m->text, *m->text ? ": " : "",
 		same && *m->text ? "for the same reason" : m->e.msg);
 	if (!same)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What tells files of one path apart.  A deleted one is another than what took its
- * place, though their headers may be the same. */
+/* Distinguishes files of one path.  A deleted file is not the one that replaced it,
+ * though their headers may be the same. */
 static uint64_t identity(enum us_program_kind kind, const struct us_program_elf *e,
 			 bool deleted)
 {

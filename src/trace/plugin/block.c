@@ -7,8 +7,8 @@ uint64_t us_block_address(const struct us_block *b, uint64_t gva)
 	return b->of.other ? US_NO_LAYER : us_layer_address(gva, b->of.layer);
 }
 
-/* NULL: whose code is at the target is not known here.  Once that is translated, it
- * is. */
+/* NULL: not known before the target is translated, as programs may have different code
+ * at that address. */
 static struct us_track_function *target_of(const struct us_block *b, uint64_t gva)
 {
 	struct us_points *ps = &us_plugin.points;
