@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "vmm/proc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -352,7 +353,10 @@ static void show(const struct guests *g, const struct us_xen_list *domains,
 	else
 		show_domains(domains);
 	if (!json && !g->n && !domains->n)
-		puts("no guest runs on this host");
+		puts(us_proc_shows_others()
+			     ? "no guest runs on this host"
+			     : "no guest that you may see runs on this host: /proc "
+			       "hides the processes of other users (hidepid)");
 }
 
 static int find(const struct settings *s, struct guests *g, struct us_xen_list *domains,

@@ -20,8 +20,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define MAX_FDS	   (1u << 16)
-#define MAX_CONFIG (1u << 20)
+#define MAX_FDS	     (1u << 16)
+#define MAX_CONFIG   (1u << 20)
+#define OPEN_AT_ONCE 4
 
 /* Linux may lack kcmp(), and a container's filter may refuse it: then it is not known.
  */
@@ -370,15 +371,47 @@ static bool inspect(int proc, const struct us_proc_args *args, struct us_guest *
 	return true;
 }
 
+/* A file that cannot be opened for want of descriptors would pass for one that is not
+ * there: ask for as many as an inspection has open at once. */
+static int ask_for_descriptors(int proc)
+{
+	int more[OPEN_AT_ONCE], n = 0, r = 0;
+	while (r == 0 && n < OPEN_AT_ONCE) {
+		more[n] = fcntl(proc, F_DUPFD_CLOEXEC, 0);
+		if (more[n] < 0)
+			r = -errno;
+		else
+			n++;
+	}
+	while (n)
+		close(more[--n]);
+	return r;
+}
+
+static int open_proc(pid_t pid, struct us_err *e)
+{
+	_cleanup_close_ int proc = us_proc_open(pid);
+	int r = proc < 0 ? proc : ask_for_descriptors(proc);
+	if (r == -EMFILE || r == -ENFILE) {
+		us_fail(e, r, "inspect pid %d: %s", pid, strerror(-r));
+		us_hint(e, r == -EMFILE ? "raise 'ulimit -n'"
+					: "raise the sysctl fs.file-max");
+		return r;
+	}
+	if (r < 0)
+		return us_fail(e, -ENOENT, "inspect pid %d: there is no such process",
+			       pid);
+	return us_take_fd(proc);
+}
+
 int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 {
 	int r = us_proc_check(e);
 	if (r < 0)
 		return r;
-	_cleanup_close_ int proc = us_proc_open(pid);
+	_cleanup_close_ int proc = open_proc(pid, e);
 	if (proc < 0)
-		return us_fail(e, -ENOENT, "inspect pid %d: there is no such process",
-			       pid);
+		return proc;
 	struct us_proc_stat before, after;
 	struct us_proc_args args;
 	if (us_proc_stat(proc, &before) < 0 || !us_proc_args(proc, &args))

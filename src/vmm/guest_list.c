@@ -29,8 +29,12 @@ static int by_pid(const void *a, const void *b)
 static int scan_into(DIR *d, struct us_guest_list *l, struct us_guest *g)
 {
 	for (struct dirent *ent; (ent = readdir(d));) {
-		if (!isdigit((unsigned char)ent->d_name[0]) ||
-		    us_guest_inspect((pid_t)strtol(ent->d_name, NULL, 10), g, NULL) < 0)
+		if (!isdigit((unsigned char)ent->d_name[0]))
+			continue;
+		int r = us_guest_inspect((pid_t)strtol(ent->d_name, NULL, 10), g, NULL);
+		if (r == -EMFILE || r == -ENFILE)
+			return r; /* all others would be missing, too */
+		if (r < 0)
 			continue;
 		struct us_guest *slot = us_vec_push(l);
 		if (!slot)
@@ -40,6 +44,14 @@ static int scan_into(DIR *d, struct us_guest_list *l, struct us_guest *g)
 	return 0;
 }
 
+static int fail_scan(int r, struct us_err *e)
+{
+	us_fail(e, r, "search /proc for guests: %s", strerror(-r));
+	if (r == -EMFILE)
+		us_hint(e, "raise 'ulimit -n'");
+	return r;
+}
+
 int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e)
 {
 	int r = us_proc_check(e);
@@ -47,15 +59,14 @@ int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e)
 		return r;
 	DIR *d = opendir("/proc");
 	if (!d)
-		return us_fail(e, -errno, "search /proc for guests: %s",
-			       strerror(errno));
+		return fail_scan(-errno, e);
 	struct us_guest_list l = { 0 };
 	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
 	r = g ? scan_into(d, &l, g) : -ENOMEM;
 	closedir(d);
 	if (r < 0) {
 		us_guest_list_fini(&l);
-		return us_fail(e, r, "search /proc for guests: %s", strerror(-r));
+		return fail_scan(r, e);
 	}
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), by_pid);

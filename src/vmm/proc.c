@@ -41,6 +41,13 @@ int us_proc_check(struct us_err *e)
 	return -EXDEV;
 }
 
+/* The first process is root's; a container may make it the user's own. */
+bool us_proc_shows_others(void)
+{
+	char text[16];
+	return us_read_file(AT_FDCWD, "/proc/1/stat", text, sizeof(text)) > 0;
+}
+
 int us_proc_open(pid_t pid)
 {
 	char path[32];

@@ -23,6 +23,10 @@
  * mounted; -EXDEV: it belongs to another pid namespace. */
 US_MUST_CHECK int us_proc_check(struct us_err *e);
 
+/* Does /proc show the processes of other users, too?  false: mounted with hidepid, and
+ * this user is not excepted. */
+bool us_proc_shows_others(void);
+
 /* Open /proc/PID: it refers to this process only, even if its pid is reused later. */
 int us_proc_open(pid_t pid);
 

@@ -41,6 +41,25 @@ class Ps(GuestCli):
         self.assertEqual(found[0]["kernel"], kernel)
 
     @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
+    @unittest.skipUnless(shutil.which("setpriv"), "SKIP: no setpriv")
+    @unittest.skipIf(is_sanitized(), "SKIP: AddressSanitizer wants /proc/self")
+    def test_ps_hidden(self):
+        """/proc may hide others' guests: that is not the same as none."""
+        os.chmod(self.dir.name, 0o755)
+        program = self.path("uniscope")
+        shutil.copy(PROGRAM, program)
+        os.chmod(program, 0o755)
+        script = ("mount -t proc -o hidepid=2 proc /proc || exit 77\n"
+                  "exec setpriv --reuid=65534 --regid=65534 --clear-groups "
+                  "\"$0\" ps")
+        r = subprocess.run(["unshare", "-m", "sh", "-c", script, program], text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if r.returncode in (1, 77) and "uniscope" not in r.stderr:
+            self.skipTest("cannot mount a /proc: " + r.stderr)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("hides the processes of other users", r.stdout)
+
+    @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
     @unittest.skipUnless(shutil.which("setpriv") and shutil.which("qemu-system-x86_64"),
                          "SKIP: no setpriv, or no QEMU")
     @unittest.skipIf(is_sanitized(), "SKIP: AddressSanitizer wants /proc/self")

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define MIB (1ULL << 20)
@@ -65,6 +66,31 @@ static void we_are_no_guest(void **state)
 	assert_non_null(strstr(e.msg, "no guest"));
 	assert_int_equal(us_guest_inspect(INT_MAX, &g, &e), -ENOENT);
 	assert_int_equal(us_guest_inspect(2, &g, &e), -ENOENT);
+}
+
+/* With few descriptors left, a guest must not pass for no guest. */
+static void too_few_descriptors_are_said(void **state)
+{
+	(void)state;
+	static struct us_guest g;
+	struct us_guest_list l = { 0 };
+	struct us_err e = { 0 };
+	struct rlimit old, few;
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(next >= 0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	for (unsigned left = 0; left < 5; left++) {
+		few = old;
+		few.rlim_cur = (rlim_t)next + left;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		int one = us_guest_inspect(getppid(), &g, &e);
+		int all = us_guest_list_scan(&l, &e);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		assert_int_equal(one, -EMFILE);
+		assert_int_equal(all, -EMFILE);
+		assert_non_null(strstr(e.hint, "ulimit -n"));
+	}
 }
 
 static struct us_guest make(pid_t pid, const char *name)
@@ -541,6 +567,7 @@ int main(void)
 		cmocka_unit_test(threads_are_told_by_name),
 		cmocka_unit_test(threads_are_told_by_their_call),
 		cmocka_unit_test(we_are_no_guest),
+		cmocka_unit_test(too_few_descriptors_are_said),
 		cmocka_unit_test(select_says_why_not),
 		cmocka_unit_test(finds_qemu_tcg),
 		cmocka_unit_test(finds_qemu_kvm),
