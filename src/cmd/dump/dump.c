@@ -73,6 +73,15 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	return r;
 }
 
+/* Without registers there are no page tables to find an image by. */
+static bool any_registers(const struct dump *d)
+{
+	for (unsigned i = 0; i < d->samples.n; i++)
+		if (d->samples.v[i].has_stack)
+			return true;
+	return false;
+}
+
 static bool compared(const struct dump *d)
 {
 	for (size_t i = 0; i < d->images.n_place; i++)
@@ -464,8 +473,12 @@ static void show(struct dump *d, const struct settings *s)
 			     : "warning: the symbol file is not the one that the guest "
 			       "runs: its memory differs; addresses only");
 	else if (!compared(d))
-		puts("warning: the symbol file could not be compared with the guest's "
-		     "memory: little or nothing of it is mapped there");
+		printf("warning: the symbol file could not be compared with the "
+		       "guest's "
+		       "memory: %s\n",
+		       any_registers(d) ? "little or nothing of it is mapped there"
+					: "no vCPU's registers could be read, and so "
+					  "not its page tables");
 	else if (d->images.note[0] && !us_kernel_linux(&d->kernel))
 		printf("note: %s\n", d->images.note);
 	if (us_kernel_linux(&d->kernel)) {
