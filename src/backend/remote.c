@@ -48,7 +48,9 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 			 : "");
 	us_append(base->hazard, sizeof(base->hazard), "%s",
 		  r->guest.libvirt ? "libvirt takes each stop for a pause: a virsh "
-				     "suspend during a stop may be lost"
+				     "suspend during a stop may be lost, or while it "
+				     "lags behind many (a lower -F, bpf or kvm "
+				     "help)"
 				   : "");
 }
 
