@@ -350,6 +350,8 @@ static void warm_up(struct recorder *r)
 			continue;
 		warm_up_with(r, &w, now);
 		b->ops->release(b, &r->capture);
+		if (r->opts->search && r->opts->warm_up)
+			r->opts->search(r->opts->ctx);
 	}
 	us_backend_let_go(b);
 }

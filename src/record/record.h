@@ -59,8 +59,12 @@ struct us_record_opts {
 	 * is held and after its stack was unwound: the time to read the guest's memory
 	 * (which images are where?).  Part of the hot path.  May be NULL. */
 	void (*sample)(void *ctx, const struct us_live_sample *l);
-	/* Likewise, called last: which thread of a Linux guest the vCPU runs, as stored
-	 * in a node with US_PC_TASK; 0: not known.  May be NULL. */
+	/* The sampler calls it in the warm-up after each capture's release: the slow
+	 * part of what sample() found to do.  The writer thread's progress() does not
+	 * run at the same time.  May be NULL. */
+	void (*search)(void *ctx);
+	/* Like sample(), called last: which thread of a Linux guest the vCPU runs, as
+	 * stored in a node with US_PC_TASK; 0: not known.  May be NULL. */
 	uint64_t (*task)(void *ctx, const struct us_live_sample *l);
 	/* The sampler calls it with a capture that says what the host did
 	 * (schedule.host): fills in the host's program counters, innermost first, and

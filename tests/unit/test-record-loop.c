@@ -423,6 +423,29 @@ static void the_guest_does_not_wait_for_the_end(void **state)
 	assert_false(stood);
 }
 
+static void count_search(void *ctx)
+{
+	++*(unsigned *)ctx;
+}
+
+/* Before the first sample that counts, and not after it. */
+static void warm_up_searches(void **state)
+{
+	(void)state;
+	unsigned n = 0;
+	struct script s = SCRIPT(thousand_a_second);
+	struct us_record_opts o = { .duration_ns = 50 * US_NS_PER_MS,
+				    .warm_up = true,
+				    .search = count_search,
+				    .ctx = &n };
+	assert_int_equal(record(&s, &o), 0);
+	assert_true(n > 0);
+	o.warm_up = false;
+	n = 0;
+	assert_int_equal(record(&s, &o), 0);
+	assert_int_equal(n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,6 +454,7 @@ int main(void)
 		cmocka_unit_test(the_connection_is_lost),
 		cmocka_unit_test(it_cannot_begin),
 		cmocka_unit_test(the_duration_is_over),
+		cmocka_unit_test(warm_up_searches),
 		cmocka_unit_test(the_guest_does_not_wait_for_the_end),
 		cmocka_unit_test(sums_are_written_every_second),
 		cmocka_unit_test(the_user_stops_it),

@@ -215,6 +215,18 @@ static void see_sample(void *ctx, const struct us_live_sample *l)
 		r->see(r->see_ctx, l);
 }
 
+/* Sums, and progress() with them, come only after the warm-up: until then stacks would
+ * be cut, and short recordings have no names. */
+static void search_early(void *ctx)
+{
+	struct us_recording *r = ctx;
+	if (atomic_load_explicit(&r->images.search.state, memory_order_acquire) !=
+	    US_SEARCH_RUN)
+		return;
+	us_backend_let_go(r->backend);
+	us_images_search(&r->images);
+}
+
 static uint64_t find_task(void *ctx, const struct us_live_sample *l)
 {
 	struct us_recording *r = ctx;
@@ -421,6 +433,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.warm_up = !r->launch &&
 			   !r->from_start, /* otherwise record its start, too */
 		.sample = see_sample,
+		.search = search_early,
 		.task = find_task,
 		.host = r->host ? take_host : NULL,
 		.progress = progress,

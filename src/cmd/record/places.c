@@ -599,7 +599,9 @@ static void collect(struct us_images *i, const struct us_live_sample *l)
 		return;
 	s->samples = 0;
 	s->next_ns = i->hasty ? 0 : l->t_ns + s->pause_ns;
-	s->pause_ns = next_pause(s->pause_ns);
+	/* Searches of the warm-up must not make the first ones that count rare. */
+	if (!i->hasty)
+		s->pause_ns = next_pause(s->pause_ns);
 	s->rounds++;
 	if (s->n_window)
 		atomic_store_explicit(&s->state, US_SEARCH_RUN, memory_order_release);
