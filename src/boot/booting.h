@@ -35,6 +35,7 @@ struct us_booting {
 	size_t n_hold;
 	uint64_t start_ns;
 	uint64_t done_ns;  /* when all wanted points were passed; 0: not yet */
+	uint64_t lost_ns;  /* when the stub's connection ended; 0: it has not */
 	uint64_t quiet_ns; /* when the VMM had ended, or its output's last byte came */
 	int out, error;	   /* the VMM's output; -1: it has ended */
 	clockid_t cpu;	   /* the CPU time of its process */

@@ -14,6 +14,7 @@
 #define POLL_MS	  1
 #define QUIET_NS  (100 * US_NS_PER_MS) /* of helpers, once the VMM has ended */
 #define MISSED_NS (3 * US_NS_PER_SEC)
+#define ENDING_NS (10 * US_NS_PER_SEC) /* from closing the stub to the VMM's end */
 
 /* ---- What QEMU traces ---- */
 
@@ -255,10 +256,40 @@ static bool has_ended(struct us_booting *b, bool heard)
 	return b->out < 0 || now - b->quiet_ns >= QUIET_NS;
 }
 
+/* Is the VMM's end the reason for this failure?  It closes its stub some time before it
+ * ends. */
+static bool is_of_end(struct us_booting *b, int failed)
+{
+	if (us_launch_ended(b->launch, NULL))
+		return true;
+	if (failed != -ECONNRESET)
+		return false;
+	if (!b->lost_ns)
+		b->lost_ns = us_now_ns();
+	return us_now_ns() - b->lost_ns < ENDING_NS;
+}
+
+static int look(struct us_booting *b, bool heard_stub, struct us_err *e)
+{
+	int r = 0;
+	if (b->how->stub && !b->stub)
+		r = connect_stub(b, e);
+	else if (heard_stub || (b->stub && b->lost_ns))
+		r = hear_stub(b, e);
+	else if (b->how->sampler && !b->how->stub && !b->sampling)
+		r = begin_sampler(b, e);
+	if (r == 0)
+		r = read_samples(b, e);
+	if (r == 0 && b->how->check)
+		r = b->how->check(b->how->passed_ctx, e);
+	return r;
+}
+
 static int wait_for_end(struct us_booting *b, struct us_err *e)
 {
 	for (;;) {
-		int stub = b->stub ? us_boot_breakpoints_fd(b->stub) : -1, r = 0;
+		bool has_stub = b->stub && !b->lost_ns;
+		int stub = has_stub ? us_boot_breakpoints_fd(b->stub) : -1;
 		struct pollfd p[] = { { .fd = b->out, .events = POLLIN },
 				      { .fd = b->error, .events = POLLIN },
 				      { .fd = stub, .events = POLLIN },
@@ -266,19 +297,8 @@ static int wait_for_end(struct us_booting *b, struct us_err *e)
 		(void)poll(p, 4, POLL_MS);
 		if (p[3].revents)
 			hear_trace(b);
-		if (b->how->stub && !b->stub)
-			r = connect_stub(b, e);
-		else if (p[2].revents)
-			r = hear_stub(b, e);
-		else if (b->how->sampler && !b->how->stub && !b->sampling)
-			r = begin_sampler(b, e);
-		if (r == 0)
-			r = read_samples(b, e);
-		if (r == 0 && b->how->check)
-			r = b->how->check(b->how->passed_ctx, e);
-		/* If the VMM has ended, that is the reason, and it is reported below.
-		 */
-		if (r < 0 && !us_launch_ended(b->launch, NULL))
+		int r = look(b, p[2].revents, e);
+		if (r < 0 && !is_of_end(b, r))
 			return r;
 		if (p[0].revents)
 			us_booting_hear(b);

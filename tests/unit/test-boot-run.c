@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A boot whose VMM never gets to its guest still ends. */
+/* A boot whose VMM never gets to its guest still ends, and one whose guest ends is a
+ * boot. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -11,10 +12,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool is_stopped;
 static unsigned n_begin, n_go;
+static int stub_fd = -1; /* what is heard is its end; -1: nothing */
 
 /* ---- A stub that waits for us ---- */
 
@@ -24,6 +27,10 @@ int __wrap_us_boot_breakpoints_set(struct us_boot_breakpoints *b,
 				   const struct us_boot_plan *p, struct us_err *e);
 int __wrap_us_boot_breakpoints_go(struct us_boot_breakpoints *b, struct us_err *e);
 int __wrap_us_boot_breakpoints_fd(const struct us_boot_breakpoints *b);
+uint64_t __wrap_us_boot_breakpoints_ready_ns(const struct us_boot_breakpoints *b);
+uint64_t __wrap_us_boot_breakpoints_start_ns(const struct us_boot_breakpoints *b);
+int __wrap_us_boot_breakpoints_hear(struct us_boot_breakpoints *b,
+				    struct us_boot_hit *ret, struct us_err *e);
 void __wrap_us_boot_breakpoints_close(struct us_boot_breakpoints *b);
 
 int __wrap_us_boot_breakpoints_open(const char *path, struct us_boot_breakpoints **ret,
@@ -55,7 +62,27 @@ int __wrap_us_boot_breakpoints_go(struct us_boot_breakpoints *b, struct us_err *
 int __wrap_us_boot_breakpoints_fd(const struct us_boot_breakpoints *b)
 {
 	(void)b;
-	return -1;
+	return stub_fd;
+}
+
+uint64_t __wrap_us_boot_breakpoints_ready_ns(const struct us_boot_breakpoints *b)
+{
+	(void)b;
+	return us_now_ns();
+}
+
+uint64_t __wrap_us_boot_breakpoints_start_ns(const struct us_boot_breakpoints *b)
+{
+	(void)b;
+	return us_now_ns();
+}
+
+int __wrap_us_boot_breakpoints_hear(struct us_boot_breakpoints *b,
+				    struct us_boot_hit *ret, struct us_err *e)
+{
+	(void)b;
+	*ret = (struct us_boot_hit){ .point = SIZE_MAX };
+	return us_fail(e, -ECONNRESET, "it closed the connection");
 }
 
 void __wrap_us_boot_breakpoints_close(struct us_boot_breakpoints *b)
@@ -147,6 +174,48 @@ static void it_ends_when_stopped(void **state)
 	assert_int_equal(boot(100 * US_NS_PER_SEC, &run), -EINTR);
 }
 
+/* ---- A guest that ends ---- */
+
+/* The stub is closed at once, and this goes on. */
+static void boot_closed(const char *script, bool wanted, struct us_boot_run *ret)
+{
+	char *argv[] = { "sh", "-c", (char *)(uintptr_t)script, NULL };
+	const struct us_boot_plan plan = {
+		.point = { { .kind = US_BOOT_LAUNCH },
+			   { .kind = US_BOOT_SERIAL, .wanted = true },
+			   { .kind = US_BOOT_IDLE, .wanted = wanted } },
+		.n = 3,
+	};
+	const struct us_boot_how how = { .argv = argv,
+					 .ways = US_BOOT_BY_BREAKPOINTS,
+					 .stub = "/nowhere",
+					 .timeout_ns = 50 * US_NS_PER_SEC,
+					 .linger_ns = 40 * US_NS_PER_SEC,
+					 .stopped = stopped };
+	struct us_err e;
+	int closed[2];
+	is_stopped = false;
+	assert_int_equal(pipe(closed), 0);
+	close(closed[1]);
+	stub_fd = closed[0];
+	assert_int_equal(us_boot_run(&plan, &how, ret, &e), 0);
+	close(stub_fd);
+	stub_fd = -1;
+}
+
+/* QEMU closes its stub first, and then writes its disks. */
+static void the_stub_ends_before_the_vmm(void **state)
+{
+	struct us_boot_run run;
+	(void)state;
+	boot_closed("echo up; sleep 0.5; exit 3", true, &run);
+	assert_true(run.at[1].seen);
+	assert_true(run.ended && !run.whole);
+	assert_int_equal(WEXITSTATUS(run.status), 3);
+	boot_closed("echo up; sleep 0.5", false, &run);
+	assert_true(run.whole && !run.ended);
+}
+
 /* ---- The point that the plugin counts for ---- */
 
 enum { KERNEL = 2 }; /* its point in the plan below */
@@ -208,6 +277,7 @@ int main(void)
 		cmocka_unit_test(output_does_not_lead_back),
 		cmocka_unit_test(it_ends_in_time),
 		cmocka_unit_test(it_ends_when_stopped),
+		cmocka_unit_test(the_stub_ends_before_the_vmm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
