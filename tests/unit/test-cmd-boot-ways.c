@@ -245,6 +245,10 @@ static void what_is_not_there_is_refused(void **state)
 	assert_int_equal(CHOOSE("plugin", TCG), -ENOTSUP);
 	assert_string_equal(e.msg, "no plugin");
 	assert_int_equal(CHOOSE("samples", KVM), -ENOTSUP);
+	assert_string_equal(e.msg, "no samples");
+	here.samples = true; /* but not of a guest that QEMU emulates */
+	assert_int_equal(CHOOSE("samples", TCG), -ENOTSUP);
+	assert_non_null(strstr(e.msg, "without KVM"));
 	assert_int_equal(CHOOSE("kvm", KVM), -EPERM);
 	assert_int_equal(CHOOSE("kvm", TCG), -ENOTSUP);
 	assert_int_equal(CHOOSE("by magic", TCG), -EINVAL);

@@ -69,13 +69,24 @@ static bool wants_kvm(const struct us_boot_variant *v)
 	       line->accel == US_ACCEL_KVM;
 }
 
+bool us_boot_ways_is_emulated(const struct us_boot_variant *v)
+{
+	return !strcmp(v->vmm, "qemu") && !wants_kvm(v);
+}
+
+static int check_kvm(const struct us_boot_variant *v, struct us_err *e)
+{
+	return us_boot_ways_is_emulated(v)
+		       ? us_fail(e, -ENOTSUP,
+				 "QEMU's TCG emulates the guest, without KVM")
+		       : 0;
+}
+
 /* The events of the host's KVM, if this process may read them. */
 static int make_events(struct us_boot_variant *v, struct us_err *e)
 {
-	if (!strcmp(v->vmm, "qemu") && !wants_kvm(v))
-		return us_fail(e, -ENOTSUP,
-			       "QEMU's TCG emulates the guest, without KVM");
-	return us_boot_events_open(&v->events, e);
+	int r = check_kvm(v, e);
+	return r ? r : us_boot_events_open(&v->events, e);
 }
 
 /* What to log is known once there is a plan (us_boot_ways_filter()). */
@@ -144,19 +155,20 @@ static void try_way(struct us_boot_variant *v, enum us_boot_way way,
 }
 
 /* QEMU holds the guest until the sampler is ready; with other VMMs the first moments
- * are not seen. */
+ * are not seen.  Without KVM, a sample would stop the guest through its monitor, which
+ * the stub takes for a breakpoint. */
 static int make_samples(struct us_boot_variant *v, struct us_err *e)
 {
 	struct us_err why = { 0 };
-	int r = us_boot_samples_ready(e);
+	int r = check_kvm(v, e);
+	if (r < 0) {
+		us_hint(e, "leave --by out: then the best way is taken");
+		return us_wrap(e, "samples are of guests of KVM");
+	}
+	r = us_boot_samples_ready(e);
 	if (r == 0 && !v->stubbed)
 		(void)!make_stub(v, &why);
 	return r;
-}
-
-bool us_boot_ways_is_emulated(const struct us_boot_variant *v)
-{
-	return !strcmp(v->vmm, "qemu") && !wants_kvm(v);
 }
 
 int us_boot_ways_sample(struct us_boot_variant *v, struct us_err *e)
