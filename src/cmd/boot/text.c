@@ -125,6 +125,13 @@ static const char *why_unseen(const struct us_boot_report *r, enum us_boot_kind 
 	return why[0] ? why : r->unseen;
 }
 
+/* It is none that the ways show, and was not seen beside them: with samples, the stub
+ * that holds the guest until the sampler is ready shows the first instruction. */
+static bool is_hidden(const struct us_boot_report *r, size_t point)
+{
+	return !was_seen(r, point) && !us_boot_is_seen(&r->plan->point[point], r->way);
+}
+
 /* Print all points from i on that cannot be seen for the same reason, in one line. */
 static void print_hidden(const struct us_boot_report *r, size_t i, bool *told)
 {
@@ -132,7 +139,7 @@ static void print_hidden(const struct us_boot_report *r, size_t i, bool *told)
 	bool first = true;
 	for (; i < r->plan->n; i++) {
 		const struct us_boot_point *p = &r->plan->point[i];
-		if (told[i] || us_boot_is_seen(p, r->way) ||
+		if (told[i] || !is_hidden(r, i) ||
 		    strcmp(why, why_unseen(r, p->kind)) != 0)
 			continue;
 		printf("%s%s", first ? "cannot be seen here: " : ", ", p->name);
@@ -154,7 +161,7 @@ static void print_unseen(const struct us_boot_report *r)
 		printf("not seen: %s%s\n", name, why_missed(r, p));
 	}
 	for (size_t i = 0; i < r->plan->n; i++)
-		if (!told[i] && !us_boot_is_seen(&r->plan->point[i], r->way))
+		if (!told[i] && is_hidden(r, i))
 			print_hidden(r, i, told);
 }
 
