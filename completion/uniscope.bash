@@ -2,6 +2,15 @@
 # bash completion for uniscope: options come from the program's own --help, so they
 # are always up to date.
 
+_uniscope_options() {
+	"$1" "$2" --help 2>/dev/null |
+		sed -nE '/^options:/,/^examples:/s/^(  -., |      )(--[a-z-]+).*/\2/p'
+}
+
+_uniscope_targets() {
+	"$1" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}'
+}
+
 _uniscope() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]}
@@ -12,7 +21,10 @@ _uniscope() {
 	fi
 	case $prev in
 	--check) COMPREPLY=($(compgen -W "bpf kvm" -- "$cur")); return ;;
-	--backend) COMPREPLY=($(compgen -W "auto bpf kvm plugin gdb qmp xen" -- "$cur")); return ;;
+	--backend)
+		[[ $command == dump ]] && COMPREPLY=($(compgen -W "auto bpf kvm gdb qmp xen" -- "$cur")) && return
+		COMPREPLY=($(compgen -W "auto bpf kvm plugin gdb qmp xen" -- "$cur"))
+		return ;;
 	--format | -f)
 		case $command in
 		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
@@ -32,7 +44,7 @@ _uniscope() {
 	--tasks) [[ $command != dump ]] && COMPREPLY=($(compgen -W "4" -- "$cur")) && return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state process thread comm container image file" -- "$cur")); return ;;
-	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state process thread comm container image file function" -- "$cur")); return ;;
+	--filter) [[ $command != top && $command != trace && $command != replay ]] && COMPREPLY=($(compgen -S = -W "guest recording vcpu state process thread comm container image file function" -- "$cur")); return ;;
 	--sort)
 		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name process thread comm container" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "self total name file process thread comm container image" -- "$cur")); return ;;
@@ -42,12 +54,15 @@ _uniscope() {
 	--symbols | --root | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null | grep -oE '(^| )--[a-z-]+' | sort -u)" -- "$cur"))
+		COMPREPLY=($(compgen -W "$(_uniscope_options "$program" "$command")" -- "$cur"))
 		return
 	fi
+	# trace has a target only with these, and a command or nothing without.
+	local words=" ${COMP_WORDS[*]} "
+	[[ $command == trace && $words != *" -- "* && $words =~ \ --(on|off|snapshot|listen)[\ =] ]] && command=ps
 	case $command in
-	record | dump | top | serve)
-		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
+	record | dump | top | serve | ps)
+		COMPREPLY=($(compgen -W "$(_uniscope_targets "$program")" -- "$cur"))
 		[[ $command == serve ]] && COMPREPLY+=($(compgen -f -- "$cur"))
 		;;
 	report | annotate | diff | import | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;

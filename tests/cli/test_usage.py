@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from cli import PROGRAM, SOURCE, Cli, main, run
 
@@ -180,11 +181,61 @@ class Usage(Cli):
         self.fails(2, "at most 64", "report", *65 * ("-i", a))
 
     def test_bash_completion(self):
-        script = f"""source {SOURCE}/completion/uniscope.bash
-            COMP_WORDS=({PROGRAM} record --b) COMP_CWORD=2; _uniscope; echo ${{COMPREPLY[*]}}
-            COMP_WORDS=({PROGRAM} re) COMP_CWORD=1; _uniscope; echo ${{COMPREPLY[*]}}"""
-        out = subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout
-        self.assertEqual(out.splitlines(), ["--backend --budget", "record replay report"])
+        self.completes("bash", f"""source {SOURCE}/completion/uniscope.bash
+            complete_words() {{
+                COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _uniscope; echo ${{COMPREPLY[*]}}
+            }}""")
+
+    def test_zsh_completion(self):
+        if not shutil.which("zsh"):
+            self.skipTest("zsh is not installed")
+        self.completes("zsh", f"""setopt no_nomatch
+            compadd() {{
+                while [[ $1 == -S ]]; do shift 2; done
+                [[ $1 == -- ]] && shift
+                local w; for w; do [[ $w == $PREFIX* ]] && print -n -- "$w "; done
+            }}
+            _describe() {{ compadd ${{items%%:*}} }}
+            _files() {{ }}
+            complete_words() {{
+                words=("$@") CURRENT=$# PREFIX=${{@[-1]}}; source {SOURCE}/completion/_uniscope; echo
+            }}""")
+
+    def completes(self, shell, script):
+        """What a shell offers, with a uniscope whose `ps` lists a guest of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            fake = os.path.join(folder, "uniscope")
+            with open(fake, "w") as f:
+                f.write(f"""#!/bin/sh
+                    [ "$1" = ps ] && [ $# = 1 ] && echo ' 4711 web   qemu' && exit
+                    exec {PROGRAM} "$@\"""")
+            os.chmod(fake, 0o755)
+
+            def offered(*words):
+                done = subprocess.run([shell, "-c", f'{script}\ncomplete_words "$@"', shell, fake, *words],
+                                      capture_output=True, text=True, timeout=300, cwd=folder)
+                self.assertEqual(done.stderr, "", words)
+                return done.stdout.split()
+
+            self.assertEqual(offered("record", "--b"), ["--backend", "--budget"])
+            self.assertEqual(offered("re"), ["record", "replay", "report"])
+            for command in COMMANDS:
+                page = open(f"{SOURCE}/man/uniscope-{command}.1.scd").read()
+                options = offered(command, "--")
+                self.assertIn("--help", options)
+                for option in options:
+                    self.assertIn(f"*{option}*", page, command)
+            self.assertNotIn("--waits", offered("record", "--"))
+            self.assertNotIn("--guest", offered("import", "--"))
+            self.assertIn("plugin", offered("record", "--backend", ""))
+            self.assertNotIn("plugin", offered("dump", "--backend", ""))
+            self.assertIn("guest", [x.rstrip("=") for x in offered("report", "--filter", "")])
+            self.assertEqual(offered("top", "--filter", ""), [])
+            for words in (["ps"], ["dump"], ["trace", "--on"], ["trace", "--off"], ["trace", "--snapshot"],
+                          ["trace", "--listen", "127.0.0.1:0"]):
+                self.assertEqual(offered(*words, ""), ["4711", "web"], words)
+            for words in (["trace"], ["trace", "--listen", ":0", "--", "qemu"]):
+                self.assertNotIn("4711", offered(*words, ""), words)
 
 
 if __name__ == "__main__":
