@@ -100,6 +100,14 @@ unsigned us_events_n_vcpu(const struct us_events_file *f)
 	return n < US_MAX_VCPUS ? n : US_MAX_VCPUS;
 }
 
+const uint64_t *us_events_ring(const struct us_events_file *f, unsigned vcpu,
+			       uint64_t *ret_written)
+{
+	const struct us_events_vcpu *v = vcpu_of(f, vcpu);
+	*ret_written = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
+	return (const void *)((const char *)v + f->head.record_offset);
+}
+
 static const uint64_t *function_table(const struct us_events_file *f)
 {
 	return (const void *)((const char *)f->map + f->head.function_offset);

@@ -57,6 +57,10 @@ US_MUST_CHECK int us_events_record(struct us_events_file *f, struct us_writer *w
 				   struct us_err *e);
 /* vCPUs that were started, at most US_MAX_VCPUS: records of others are passed over. */
 unsigned us_events_n_vcpu(const struct us_events_file *f);
+/* A vCPU's ring (below us_events_n_vcpu()) of head.n_record records, of which QEMU may
+ * be writing some; *ret_written: as in struct us_events_vcpu. */
+const uint64_t *us_events_ring(const struct us_events_file *f, unsigned vcpu,
+			       uint64_t *ret_written);
 /* The addresses of the functions that were passed on so far, *ret_n of them; in memory
  * that QEMU shares. */
 const uint64_t *us_events_functions(const struct us_events_file *f, size_t *ret_n);

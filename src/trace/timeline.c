@@ -220,15 +220,35 @@ static void drop_used(struct queue *q)
 	q->at = 0;
 }
 
+/* Pass on the first event of a queue. */
+static int pass(struct us_timeline *t, struct queue *q)
+{
+	struct us_timeline_event x = q->v[q->at++];
+	int r = t->sink(t->ctx, &x);
+	free((void *)(uintptr_t)x.data);
+	return r;
+}
+
+int us_timeline_settled(struct us_timeline *t, unsigned vcpu)
+{
+	struct queue *q = &t->queue[vcpu];
+	int r = 0;
+	if (t->insn_ns)
+		set_times(q, &t->clock[vcpu], UINT64_MAX);
+	while (r == 0 && q->at < q->n_set)
+		r = pass(t, q);
+	if (q->at)
+		drop_used(q);
+	return r;
+}
+
 int us_timeline_until(struct us_timeline *t, uint64_t t_ns)
 {
 	uint64_t limit = t->insn_ns ? UINT64_MAX : t_ns;
 	for (unsigned i = 0; i < t->n_vcpu; i++)
 		set_times(&t->queue[i], &t->clock[i], limit);
 	for (struct queue *q; (q = earliest(t, limit));) {
-		struct us_timeline_event x = q->v[q->at++];
-		int r = t->sink(t->ctx, &x);
-		free((void *)(uintptr_t)x.data);
+		int r = pass(t, q);
 		if (r)
 			return r;
 	}

@@ -40,4 +40,8 @@ US_MUST_CHECK int us_timeline_add(struct us_timeline *t, unsigned vcpu,
 /* All records up to t_ns were added; pass their events to the sink. */
 US_MUST_CHECK int us_timeline_until(struct us_timeline *t, uint64_t t_ns);
 
+/* Pass on, of one vCPU alone and so without an order among several, the events whose
+ * time no later record changes.  For those who need no order: it frees their memory. */
+US_MUST_CHECK int us_timeline_settled(struct us_timeline *t, unsigned vcpu);
+
 #endif

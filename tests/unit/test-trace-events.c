@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "store/store.h"
-#include "trace/events_read.h"
+#include "trace/events_last.h"
 /* The plugin's side, which the program does not have. */
 #include "trace/plugin/event_file.c"  // NOLINT(bugprone-suspicious-include)
 #include "trace/plugin/shared_file.c" // NOLINT(bugprone-suspicious-include)
@@ -96,6 +96,47 @@ static void a_flight_recorder_keeps_the_newest(void **state)
 	read_all(&b);
 	assert_int_equal(b.file.n_lost, 11);
 	assert_int_equal(b.file.n_event, 2 * (RECORDS - 1));
+	end(&b);
+}
+
+static void write_at(struct both *b, uint64_t t_ns, uint64_t insns)
+{
+	us_events_write(&b->events,
+			(uint64_t)US_EVENT_TIME << US_EVENT_KIND_SHIFT | t_ns);
+	us_events_write(&b->events,
+			(uint64_t)US_EVENT_ENTER << US_EVENT_KIND_SHIFT | insns);
+}
+
+/* Of events at 0, 100 ... 99900 ns, or 10 instructions apart. */
+static uint64_t n_last(uint64_t insn_ns, uint64_t last_ns, uint64_t *ret_from)
+{
+	struct both b = { 0 };
+	struct us_events_last l = { .insn_ns = insn_ns, .n_event = 1 };
+	start(&b, false);
+	for (unsigned i = 0; i < 1000; i++)
+		write_at(&b, 100ULL * i, 10ULL * i);
+	*ret_from = l.from_ns = us_events_last_from(&b.file, insn_ns, last_ns);
+	assert_int_equal(us_events_last_record(&b.file, b.w, &l, &b.e), 0);
+	assert_int_equal(b.file.n_event, 512); /* what the ring has room for */
+	end(&b);
+	return l.n_event;
+}
+
+/* However long ago that was: QEMU takes its time to end. */
+static void the_last_part_is_counted_from_the_last_event(void **state)
+{
+	uint64_t from;
+	(void)state;
+	assert_int_equal(n_last(0, 1000, &from), 11);
+	assert_int_equal(from, 98900);
+	assert_int_equal(n_last(8, 1000, &from), 13); /* 80 ns apart */
+	assert_int_equal(from, 9990 * 8 - 1000);
+	assert_int_equal(n_last(0, 1, &from), 1);
+	assert_int_equal(n_last(0, 200000, &from), 511);
+	assert_int_equal(from, 0);
+	struct both b = { 0 };
+	start(&b, false); /* nothing was executed */
+	assert_int_equal(us_events_last_from(&b.file, 0, 1), 0);
 	end(&b);
 }
 
@@ -235,6 +276,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_room_leaves_nothing),
 		cmocka_unit_test(a_full_stream_is_read),
 		cmocka_unit_test(a_flight_recorder_keeps_the_newest),
+		cmocka_unit_test(the_last_part_is_counted_from_the_last_event),
 		cmocka_unit_test(a_stream_waits),
 		cmocka_unit_test(a_stream_does_not_wait_for_the_dead),
 		cmocka_unit_test(one_reads_beside),

@@ -88,6 +88,23 @@ static void read_all(const struct vcpu *v, struct seen *s)
 	us_timeline_free(t);
 }
 
+/* In pieces, and only what is sure by then. */
+static void read_settled(const struct vcpu *v, struct seen *s)
+{
+	struct us_timeline *t;
+	*s = (struct seen){ .v = v };
+	assert_int_equal(us_timeline_new(0, compare, s, &t), 0);
+	for (size_t i = 0; i < v->events.n; i += 7) {
+		size_t n = v->events.n - i < 7 ? v->events.n - i : 7;
+		assert_int_equal(us_timeline_add(t, 0, v->record + i, n), 0);
+		assert_int_equal(us_timeline_settled(t, 0), 0);
+	}
+	assert_in_range(s->n, v->n - US_EVENTS_PER_TIME, v->n);
+	assert_int_equal(us_timeline_until(t, UINT64_MAX), 0);
+	assert_int_equal(s->n, v->n);
+	us_timeline_free(t);
+}
+
 static uint64_t most(const struct seen *s, size_t from, size_t until)
 {
 	uint64_t n = 0;
@@ -189,6 +206,21 @@ static void between_the_two_some_have_it(void **state)
 	assert_true(most(&seen, 0, seen.n) < 100);
 }
 
+/* No time changes because of when it is asked for. */
+static void settled_times_stay(void **state)
+{
+	static struct seen whole;
+	(void)state;
+	start(&v);
+	put_dense(&v, 1000);
+	pass(&v, 5000000, 100);
+	put_dense(&v, 1000);
+	read_all(&v, &whole);
+	read_settled(&v, &seen);
+	assert_memory_equal(whole.error_ns, seen.error_ns,
+			    v.n * sizeof(seen.error_ns[0]));
+}
+
 static void instructions_alone_need_none(void **state)
 {
 	(void)state;
@@ -231,6 +263,7 @@ int main(void)
 		cmocka_unit_test(stalls_are_learned),
 		cmocka_unit_test(bursts_forget_stalls),
 		cmocka_unit_test(between_the_two_some_have_it),
+		cmocka_unit_test(settled_times_stay),
 		cmocka_unit_test(instructions_alone_need_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "cmd/trace/traced.h"
 #include "report/report.h"
 #include "trace/counts_read.h"
-#include "trace/events_read.h"
+#include "trace/events_last.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -61,7 +61,8 @@ struct tracing {
 	struct us_writer *writer;
 	struct us_events_file file;
 	char counts[US_STORE_MAX_PATH], trace[US_STORE_MAX_PATH];
-	char options[1024]; /* for the plugin */
+	char options[1024];	    /* for the plugin */
+	struct us_events_last last; /* with last_ns: what is kept */
 	struct us_counts_sums sums;
 	struct us_trace_served served;
 	struct us_trace_server *server;
@@ -172,9 +173,6 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 {
 	char caution[US_PLUGIN_CAUTION] = "", insn_ns[16] = "", from[24] = "";
-	/* In the trace's time, which starts when QEMU made its file. */
-	uint64_t whole = t->run.begun_ns + t->run.elapsed_ns - t->file.head.start_ns;
-	uint64_t last = t->set->last_ns;
 	if (t->file.n_lost)
 		us_plugin_caution(
 			caution,
@@ -186,8 +184,8 @@ static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 		us_plugin_caution_of_places(caution, &t->sums);
 	if (!t->file.head.has_time)
 		snprintf(insn_ns, sizeof(insn_ns), "%d", INSN_NS);
-	if (last && t->run.elapsed_ns && whole > last)
-		snprintf(from, sizeof(from), "%" PRIu64, whole - last);
+	if (t->last.from_ns)
+		snprintf(from, sizeof(from), "%" PRIu64, t->last.from_ns);
 	const struct us_plugin_facts f = {
 		.backend = "trace",
 		.how = "QEMU's plugin: each entry and exit of a function",
@@ -262,12 +260,22 @@ static int take_events(void *ctx, struct us_err *e)
 	return r;
 }
 
+static int record_last(struct tracing *t, struct us_err *e)
+{
+	uint64_t insn_ns = t->file.head.has_time ? 0 : INSN_NS;
+	uint64_t from = us_events_last_from(&t->file, insn_ns, t->set->last_ns);
+	t->last = (struct us_events_last){ .insn_ns = insn_ns, .from_ns = from };
+	return us_events_last_record(&t->file, t->writer, &t->last, e);
+}
+
 static int finish(struct tracing *t, struct us_err *e)
 {
 	enum us_match match = US_MATCH_UNKNOWN;
 	struct us_record_stats stats = { .elapsed_ns = t->run.elapsed_ns };
 	int r = t->file.map ? 0 : open_trace(t, e);
-	if (r == 0)
+	if (r == 0 && t->set->last_ns)
+		r = record_last(t, e);
+	else if (r == 0)
 		r = us_events_record(&t->file, t->writer, e);
 	if (r == 0)
 		r = write_counts(t, &match, e);
@@ -311,7 +319,8 @@ static void tell_end(const struct tracing *t)
 {
 	char path[US_STORE_MAX_PATH];
 	us_shell_word(path, sizeof(path), t->output.path);
-	fprintf(stderr, "uniscope: %" PRIu64 " events", t->file.n_event);
+	fprintf(stderr, "uniscope: %" PRIu64 " events",
+		t->set->last_ns ? t->last.n_event : t->file.n_event);
 	if (t->file.n_lost)
 		fprintf(stderr, ", %" PRIu64 " lost", t->file.n_lost);
 	if (t->set->syscalls.alone) {
