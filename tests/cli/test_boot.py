@@ -8,7 +8,7 @@ import json
 import os
 import time
 
-from cli import PROGRAM, GuestCli, main
+from cli import PROGRAM, GuestCli, main, run
 
 
 class Boot(GuestCli):
@@ -60,6 +60,21 @@ class Boot(GuestCli):
                    "serial:up", "--", "true")
         self.fails(1, "because: --by output does not show this", "boot", "--by", "output", "--until", "main",
                    "-e", PROGRAM, "--", "true")
+
+    def test_processors_that_are_not_known(self):
+        """Their addresses and registers say nothing; what they write does."""
+        vm = self.path("qemu-system-s390x")
+        with open(vm, "w") as f:
+            f.write("#!/bin/sh\necho up\n")
+        os.chmod(vm, 0o755)
+        for way in ([], ["--by", "log"], ["--by", "breakpoints"]):
+            self.fails(1, "boot: the guest's processor is s390x; .*\n  try: --by output", "boot", *way, "--", vm)
+        with open(self.path("v.json"), "w") as f:
+            json.dump({"variants": [{"name": n, "command": [vm]} for n in "ab"]}, f)
+        self.fails(1, "the guest's processor is s390x", "boot", "--compare", self.path("v.json"))
+        done = run("boot", "--by", "output", "--", vm)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("first serial byte", done.stdout)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,20 @@ static bool is_elsewhere(char *const *argv)
 	       !us_boot_variant_has(argv, by_itself);
 }
 
+/* The points are addresses, registers and code of processors that uniscope knows; what
+ * a guest writes is the same for all. */
+static int check_processor(const struct us_boot_variant *v, const char *program,
+			   const char *cpu, struct us_err *e)
+{
+	char processor[16];
+	us_qemu_processor(program, cpu, processor, sizeof(processor));
+	if ((v->by && !strcmp(v->by, "output")) ||
+	    us_backend_check_processor(processor, e) == 0)
+		return 0;
+	us_hint(e, "--by output shows what the guest writes, whatever its processor");
+	return us_wrap(e, "boot");
+}
+
 /* Refuse what nothing can come of, before a boot is waited for. */
 static int check_command(const struct us_boot_variant *v, char *const *argv,
 			 struct us_err *e)
@@ -106,10 +120,12 @@ static int check_command(const struct us_boot_variant *v, char *const *argv,
 	while (argv[argc])
 		argc++;
 	(void)!us_cmdline_parse(v->vmm, argc, (const char *const *)argv, line);
-	return line->stopped ? us_fail(e, -EINVAL,
-				       "boot: with -S the guest waits for a debugger: "
-				       "leave it out")
-			     : 0;
+	if (line->stopped)
+		return us_fail(e, -EINVAL,
+			       "boot: with -S the guest waits for a debugger: "
+			       "leave it out");
+	return strcmp(v->vmm, "qemu") != 0 ? 0
+					   : check_processor(v, argv[0], line->cpu, e);
 }
 
 /* QEMU shows the serial port in a window unless an option says otherwise. */
