@@ -70,8 +70,8 @@ int us_pacer_init_whole(struct us_pacer *p, const struct us_schedule *s,
 	*ret_mask = s->vcpu_mask ? s->vcpu_mask & all : all;
 	if (!*ret_mask)
 		return us_fail(e, -EINVAL,
-			       "the guest has %u vCPUs, and none of them is chosen",
-			       n_vcpu);
+			       "the guest has %u vCPU%s, and none of them is chosen",
+			       n_vcpu, n_vcpu == 1 ? "" : "s");
 	all_at_once.vcpu_mask = 0; /* the slot's number is no vCPU's */
 	us_pacer_init(p, &all_at_once, 1, (unsigned)__builtin_popcountll(*ret_mask),
 		      us_now_ns());

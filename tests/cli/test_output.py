@@ -98,6 +98,14 @@ class Output(Cli):
             with open(self.path(name)) as f:
                 self.assertEqual(f.read(), "precious")
 
+    def test_a_vcpu_that_is_not_there(self):
+        """--vcpu without such a vCPU leaves the earlier file."""
+        out = self.fake()
+        before = open(out, "rb").read()
+        self.fails(1, "has [0-9]+ vCPUs?, and none of them is chosen", "record", "--vcpu", "60", "-d", "0.2",
+                   "-o", out, "fake:")
+        self.assertEqual(open(out, "rb").read(), before)
+
     def test_what_is_read_is_not_overwritten(self):
         data, text = self.fake(), self.path("x.folded")
         with open(text, "w") as f:

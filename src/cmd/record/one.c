@@ -60,6 +60,19 @@ static int check_tasks(const struct us_recording *r, struct us_err *e)
 	return -EOPNOTSUPP;
 }
 
+/* Before the file of an earlier recording is replaced. */
+static int check_vcpus(const struct us_recording *r, struct us_err *e)
+{
+	unsigned n = r->backend->n_vcpu;
+	if (!n || us_summary_vcpus(&r->set->schedule, r->backend))
+		return 0;
+	us_fail(e, -EINVAL,
+		"--vcpu: the guest has %u vCPU%s, and none of them is chosen", n,
+		n == 1 ? "" : "s");
+	us_hint(e, n == 1 ? "it has vCPU 0" : "it has vCPUs 0 to %u", n - 1);
+	return -EINVAL;
+}
+
 int us_recording_attach(struct us_recording *r, struct us_err *e)
 {
 	const struct us_record_settings *s = r->set;
@@ -77,6 +90,8 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 	if (ret < 0)
 		return ret;
 	ret = check_tasks(r, e);
+	if (ret == 0)
+		ret = check_vcpus(r, e);
 	if (ret < 0)
 		return ret;
 	r->budget_ppm = choose_budget(r);
