@@ -20,6 +20,7 @@
 #define MOST_MS		(1000ULL * 60 * 60 * 24 * 366)
 #define DEFAULT_SECONDS 30 /* as in Go */
 #define MOST_SECONDS	3600
+#define UNSET		UINT64_MAX
 #define WAIT_US		50000
 #define ROW_NS		(5 * US_NS_PER_SEC) /* for a row in the list of guests */
 #define PROCESS_SIZE	128		    /* a name has at most 63 bytes */
@@ -382,15 +383,15 @@ static void wait_for(struct us_serve *s, struct us_serve_guest *g,
 void us_serve_pprof(struct us_serve *s, struct us_serve_guest *g,
 		    const struct us_http_request *q, struct us_http_reply *r)
 {
-	uint64_t next = DEFAULT_SECONDS, last = 0;
+	uint64_t next = DEFAULT_SECONDS, last = UNSET;
 	struct us_profile *p = NULL;
 	struct us_err e = { 0 };
 	struct us_live_view v = { .by_vcpu = true, .if_known = true };
 	if (!number(q, "seconds", MOST_SECONDS, &next) ||
-	    !number(q, "last", MOST_SECONDS, &last)) {
+	    !number(q, "last", MOST_SECONDS, &last) || !next || !last) {
 		us_http_say(r, 400,
-			    "seconds=N for the next N, or last=N for the last N; at "
-			    "most %d\n",
+			    "seconds=N for the next N, or last=N for the last N; from "
+			    "1 to %d\n",
 			    MOST_SECONDS);
 		return;
 	}
@@ -399,7 +400,7 @@ void us_serve_pprof(struct us_serve *s, struct us_serve_guest *g,
 	if (!g->ended)
 		v.from_ns = us_live_now_ns(g->live);
 	pthread_mutex_unlock(&g->lock);
-	if (last)
+	if (last != UNSET)
 		v = (struct us_live_view){ .by_vcpu = true,
 					   .if_known = true,
 					   .last_ns = last * US_NS_PER_SEC };

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "store/format.h"
 
@@ -192,20 +193,89 @@ static int open_named(const struct us_shelf_place *p, const char *name,
 	return dir < 0 ? -errno : open_in(dir, file, ret);
 }
 
-int us_shelf_open(const struct us_shelf *s, const char *name, int *ret_fd,
-		  struct us_shelf_item *ret, struct us_err *e)
+static int open_listed(const struct us_shelf *s, const char *name,
+		       struct us_shelf_item *ret)
 {
 	int fd = -ENOENT;
 	for (size_t k = 0; k < s->n && fd == -ENOENT; k++)
 		fd = open_named(&s->v[k], name, ret);
-	if (fd == -ENAMETOOLONG)
-		fd = -ENOENT;
+	return fd == -ENAMETOOLONG ? -ENOENT : fd;
+}
+
+static const char *base_of(const struct us_shelf_item *i)
+{
+	const char *slash = strrchr(i->name, '/');
+	return slash ? slash + 1 : i->name;
+}
+
+/* Those with this base name, or all (NULL): "a, b, ..." */
+static size_t list_names(const struct us_shelf_list *l, const char *base, char *dst,
+			 size_t size)
+{
+	size_t n = 0;
+	char one[160];
+	dst[0] = '\0';
+	for (size_t i = 0; i < l->n; i++) {
+		if (base && strcmp(base_of(l->v[i]), base) != 0)
+			continue;
+		us_printable(one, sizeof(one), l->v[i]->name);
+		bool fits = strlen(dst) + strlen(one) + 8 < size;
+		us_append(dst, size, "%s%s", n ? ", " : "", fits ? one : "...");
+		n++;
+		if (!fits)
+			break;
+	}
+	return n;
+}
+
+static int fail_none(const struct us_shelf_list *l, const char *name, struct us_err *e)
+{
+	char names[300];
+	size_t n = list_names(l, name, names, sizeof(names));
+	if (n > 1)
+		return us_fail(e, -ENOENT, "open %.120s: several have this name: %s",
+			       name, names);
+	n = list_names(l, NULL, names, sizeof(names));
+	return us_fail(e, -ENOENT,
+		       "open %.120s: not one of the recordings that are served%s%s",
+		       name, n ? ": " : "", names);
+}
+
+/* By its base name, if only one has it. */
+static int open_by_base(const struct us_shelf *s, const char *name,
+			struct us_shelf_item *ret, struct us_err *e)
+{
+	struct us_shelf_list l;
+	char whole[PATH_MAX] = "";
+	if (us_shelf_look(s, &l))
+		return us_fail(e, -ENOMEM, "out of memory");
+	size_t n = 0;
+	for (size_t i = 0; i < l.n; i++)
+		if (!strcmp(base_of(l.v[i]), name) && n++ == 0)
+			snprintf(whole, sizeof(whole), "%s", l.v[i]->name);
+	int fd = n == 1 ? open_listed(s, whole, ret) : -ENOENT;
+	if (fd == -ENOENT)
+		fail_none(&l, name, e);
+	else if (fd < 0)
+		us_fail(e, fd, "open %s: %s", whole, strerror(-fd));
+	else
+		snprintf(ret->name, sizeof(ret->name), "%s", whole);
+	us_shelf_list_fini(&l);
+	return fd;
+}
+
+int us_shelf_open(const struct us_shelf *s, const char *name, int *ret_fd,
+		  struct us_shelf_item *ret, struct us_err *e)
+{
+	int fd = open_listed(s, name, ret);
+	if (fd >= 0)
+		snprintf(ret->name, sizeof(ret->name), "%s", name);
+	else if (fd == -ENOENT)
+		fd = open_by_base(s, name, ret, e);
+	else
+		us_fail(e, fd, "open %s: %s", name, strerror(-fd));
 	if (fd < 0)
-		return us_fail(e, fd, "open %s: %s", name,
-			       fd == -ENOENT
-				       ? "not one of the recordings that are served"
-				       : strerror(-fd));
-	snprintf(ret->name, sizeof(ret->name), "%s", name);
+		return fd;
 	*ret_fd = fd;
 	return 0;
 }

@@ -50,7 +50,8 @@ void us_shelf_fini(struct us_shelf *s);
 US_MUST_CHECK int us_shelf_look(const struct us_shelf *s, struct us_shelf_list *ret);
 void us_shelf_list_fini(struct us_shelf_list *l);
 
-/* Open the recording of this name; the caller closes *ret_fd.  -ENOENT: none. */
+/* Open the recording of this name, as listed, or of this base name if only one has it;
+ * the caller closes *ret_fd.  -ENOENT: none, or several; the message lists them. */
 US_MUST_CHECK int us_shelf_open(const struct us_shelf *s, const char *name, int *ret_fd,
 				struct us_shelf_item *ret, struct us_err *e);
 

@@ -201,7 +201,8 @@ def nothing_else_is_served(x):
     shutil.copy(x.path("whole.data"), x.path("in/a.data"))
     with x.serve("in", "whole.data") as s:
         check(s.get("/recording", file="in/a.data")[0] == 200, "itself")
-        for name in ("../etc/passwd", "/etc/passwd", "in/../whole.data", "in/../../etc/passwd", "a.data",
+        check(s.get("/recording", file="a.data")[0] == 200, "by its file name, which no other has")
+        for name in ("../etc/passwd", "/etc/passwd", "in/../whole.data", "in/../../etc/passwd",
                      "in//a.data", "./in/a.data", "in/./a.data", "in/", "in", "", ".", "..", "in/..",
                      x.path("in/a.data"), "in/a.data\n", "in/a.data%00", "in/a.data\0",
                      "note.txt", "cut.data", "in/" + "b" * 300, "b" * 900):
@@ -396,6 +397,8 @@ def pprof_takes_it(x):
         s.end()
     with x.serve(".") as s:
         check(s.get("/debug/pprof/profile")[0] == 400, "which?")
+        status, told = s.get("/debug/pprof/profile", file="none.data")
+        check(status == 404 and "whole.data" in told, f"the names: {status} {told}")
         url = f"http://127.0.0.1:{s.port}" + s.path("/debug/pprof/profile", file="whole.data")
         check(top(url) == want, "one of several")
         s.end()

@@ -108,6 +108,8 @@ def nonsense_is_refused(build):
                             ("/data", {"last": "9" * 18}), ("/data", {"from": 5, "to": 5}),
                             ("/data", {"from": 9, "to": 5}), ("/data", {"time": 2}), ("/history", {"since": "a"}),
                             ("/debug/pprof/profile", {"seconds": "99999"}),
+                            ("/debug/pprof/profile", {"seconds": "0"}),
+                            ("/debug/pprof/profile", {"last": "0"}),
                             ("/debug/pprof/profile", {"last": "x"}), ("/data", {"owners": 2}),
                             ("/data", {"process": "x" * 128}), ("/data", {"process": "x" * 9999})):
             status, told = s.get(path, **query)
