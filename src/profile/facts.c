@@ -34,6 +34,7 @@ static int push(struct us_profile_facts *to, const char *key, const char *value)
 	struct us_profile_fact *f = us_vec_push(to);
 	if (!f)
 		return -ENOMEM;
+	f->differs = false;
 	f->key = strdup(key);
 	f->value = strdup(value);
 	if (f->key && f->value)
@@ -108,6 +109,8 @@ int us_profile_join_facts(struct us_profile *p)
 			rc = push(&p->facts, own->key, own->value);
 		else if (is_listed(own->key))
 			rc = add_item(f, own->value);
+		else
+			f->differs = f->differs || strcmp(f->value, own->value) != 0;
 	}
 	us_profile_free_facts(&p->file_facts);
 	return rc;
@@ -117,6 +120,12 @@ const char *us_profile_fact(const struct us_profile *p, const char *key)
 {
 	const struct us_profile_fact *f = find(&p->facts, key);
 	return f ? f->value : NULL;
+}
+
+bool us_profile_fact_differs(const struct us_profile *p, const char *key)
+{
+	const struct us_profile_fact *f = find(&p->facts, key);
+	return f && f->differs;
 }
 
 bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_key,

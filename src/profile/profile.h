@@ -482,6 +482,9 @@ const struct us_profile_waits *us_profile_waits(const struct us_profile *p);
 const char *us_profile_filters(const struct us_profile *p);
 
 const char *us_profile_fact(const struct us_profile *p, const char *key); /* or NULL */
+/* Has it several values in the recordings, of which us_profile_fact() gives the first?
+ * Facts that are listed ("a, b") do not differ. */
+bool us_profile_fact_differs(const struct us_profile *p, const char *key);
 /* The i-th fact in the order of the recording; false: no more. */
 bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_key,
 			const char **ret_value);

@@ -106,6 +106,7 @@ struct us_profile_file {
 struct us_profile_facts {
 	struct us_profile_fact {
 		char *key, *value;
+		bool differs; /* the recordings have several values of it */
 	} * v;
 	size_t n, cap;
 };

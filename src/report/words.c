@@ -132,8 +132,12 @@ static void what(const struct us_profile *p, char *dst, size_t size)
 		us_append(dst, size, "%s, ", vmm);
 	if (pid && strcmp(pid, "0"))
 		us_append(dst, size, "pid %s, ", pid);
-	us_append(dst, size, "%d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
-	if (seen != vcpus && !us_profile_waits(p)->shown)
+	bool differs = us_profile_fact_differs(p, "vcpus");
+	if (differs)
+		us_append(dst, size, "several numbers of vCPUs");
+	else
+		us_append(dst, size, "%d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
+	if (!differs && seen != vcpus && !us_profile_waits(p)->shown)
 		us_append(dst, size, " (%d seen)", seen);
 	if (date)
 		us_append(dst, size, ", recorded %s", date);
@@ -163,9 +167,11 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	const char *detail = fact_or(p, "how", NULL), *hz = fact_or(p, "hz", NULL);
 	char reached[32];
 	snprintf(dst, size, "backend %s", fact_or(p, "backend", "not known"));
-	if (detail)
+	if (detail && !us_profile_fact_differs(p, "how"))
 		us_append(dst, size, " (%s)", detail);
-	if (hz)
+	if (us_profile_fact_differs(p, "hz"))
+		us_append(dst, size, ", several rates asked");
+	else if (hz)
 		us_append(dst, size, ", %s Hz asked", hz);
 	if (s->vcpu_ns)
 		us_append(dst, size, ", %s reached on each vCPU",

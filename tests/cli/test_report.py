@@ -192,6 +192,16 @@ class Several(Cli):
         self.assertEqual([(f["name"], 2 * f["self"]) for f in one["functions"]],
                          [(f["name"], f["self"]) for f in both["functions"]])
 
+    def test_facts_that_differ(self):
+        """The header does not show the first one's rate as that of all."""
+        os.rename(self.fake(), self.files[1])
+        self.assertIn("997 Hz asked", run("report", *self.files).stdout)
+        done = run("record", "-F", "200", "-d", "0.3", "-o", self.files[1], "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        head = run("report", *self.files).stdout
+        self.assertIn("several rates asked", head)
+        self.assertNotIn("Hz asked", head)
+
     def test_groups(self):
         for key in ("guest", "recording", "vcpu", "state", "image", "file"):
             report = json.loads(run("report", "--json", "--group-by", key, *self.files).stdout)
