@@ -111,7 +111,7 @@ static void print_header(const struct us_diff *d, const struct us_report_opts *o
 	print_side(d, 1, o, out);
 	if (*filters)
 		us_report_wrap(out, o, o->colour ? DIM : "", "# ", "#   ", filters);
-	if (d->result->exact && d->opts->by != US_COMPARE_PER)
+	if (d->result->exact)
 		snprintf(text, sizeof(text), "%s, counted", us_diff_of(d));
 	else
 		snprintf(text, sizeof(text),

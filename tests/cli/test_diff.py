@@ -19,6 +19,7 @@ class Diff(Cli):
         self.fails(2, "two recordings", "diff", a)
         self.fails(2, "two recordings", "diff", a, b, a)
         self.fails(2, "go together", "diff", "--before", a)
+        self.fails(2, "exclude each other", "diff", "--kernel-only", "--user-only", a, b)
         self.fails(2, "must be share or time", "diff", "--by", "day", a, b)
         self.fails(2, "--fail-above", "diff", "--fail-above", "-1", a, b)
         self.fails(1, "none", "diff", a, self.path("none"))

@@ -303,6 +303,17 @@ bool us_recording_pid(const struct us_cmd *cmd, const char *value,
 	return true;
 }
 
+static bool set_part(const struct us_cmd *cmd, enum us_profile_part part,
+		     struct us_profile_opts *o)
+{
+	if (o->part != US_PART_ALL && o->part != part) {
+		us_usage(cmd, "--kernel-only and --user-only exclude each other");
+		return false;
+	}
+	o->part = part;
+	return true;
+}
+
 bool us_recording_select(const struct us_cmd *cmd, int id, const char *value,
 			 struct us_profile_opts *o)
 {
@@ -322,11 +333,9 @@ bool us_recording_select(const struct us_cmd *cmd, int id, const char *value,
 	case US_SELECT_CONTAINER:
 		return us_recording_owner(cmd, US_BY_CONTAINER, value, o);
 	case US_SELECT_KERNEL:
-		o->part = US_PART_KERNEL;
-		return true;
+		return set_part(cmd, US_PART_KERNEL, o);
 	case US_SELECT_USER:
-		o->part = US_PART_USER;
-		return true;
+		return set_part(cmd, US_PART_USER, o);
 	}
 	return false;
 }
