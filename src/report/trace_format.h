@@ -63,6 +63,7 @@ struct us_trace_report_result {
 	uint64_t n_call, n_call_unknown;
 	bool cut;	  /* the recording has no end */
 	bool none_passes; /* opts.filter and opts.hide leave no name */
+	bool no_vcpu;	  /* no vCPU of replay.vcpu_mask has an event */
 };
 
 /* Where names and times come from. */

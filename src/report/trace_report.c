@@ -13,6 +13,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_INLINED    32
 #define FIRST_FUNCTION 16 /* lower numbers are not functions: vmm/plugin_counts.h */
@@ -54,7 +55,8 @@ struct us_trace_printer {
 	struct us_symbols *symbols;
 	regex_t filter, hide;
 	bool has_filter, has_hide, begun;
-	bool passed; /* some name passed the filters */
+	bool passed;	/* some name passed the filters */
+	uint64_t vcpus; /* with events; those above 63 count as 63 */
 	struct {
 		char **v;
 		size_t n, cap;
@@ -147,6 +149,7 @@ int us_trace_printer_events(struct us_trace_printer *p, unsigned vcpu,
 			    const uint64_t *record, size_t n)
 {
 	int rc = check_names(p, record, n);
+	p->vcpus |= 1ULL << (vcpu > 63 ? 63 : vcpu);
 	return rc ? rc
 		  : us_timeline_add(us_replay_timeline(p->replay), vcpu, record, n);
 }
@@ -269,6 +272,37 @@ static uint64_t insn_ns(const struct us_profile *p)
 	return n > 1000000 ? 0 : n;
 }
 
+static int on_any(void *ctx, unsigned vcpu, const uint64_t *record, size_t n)
+{
+	(void)ctx, (void)vcpu, (void)record;
+	return n ? -ECANCELED : 0;
+}
+
+/* A format writes its header before the first event comes: look first whether there is
+ * one. */
+static int check_trace(int fd, const struct us_profile *p,
+		       const struct us_trace_format *f, struct us_err *e)
+{
+	static const struct us_reader_ops any = { .events = on_any };
+	struct us_reader_result result = { 0 };
+	struct us_err why = { 0 };
+	const char *calls = us_profile_fact(p, "trace_syscalls");
+	int rc = us_read(fd, &any, NULL, &result, &why);
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return us_fail(e, -errno, "replay: rewind: %s", strerror(errno));
+	if (!rc) {
+		us_fail(e, -ENODATA, "replay: the recording has no trace");
+		us_hint(e, "uniscope trace makes one; uniscope report shows profiles");
+		return -ENODATA;
+	}
+	if (f->of_calls && !calls) {
+		us_fail(e, -ENODATA, "replay: the trace has no system calls");
+		us_hint(e, "uniscope trace --syscalls records them");
+		return -ENODATA;
+	}
+	return 0;
+}
+
 static int read_all(struct us_trace_printer *p, int fd,
 		    struct us_trace_report_result *ret, struct us_err *e)
 {
@@ -290,11 +324,14 @@ int us_trace_report(int fd, const struct us_profile *p,
 					   .profile = p };
 	struct us_trace_printer *printer;
 	*ret = (struct us_trace_report_result){ 0 };
-	int rc = us_trace_printer_new(&s, o, out, &printer, e);
+	int rc = check_trace(fd, p, o->format, e);
+	if (!rc)
+		rc = us_trace_printer_new(&s, o, out, &printer, e);
 	if (rc)
 		return rc;
 	rc = read_all(printer, fd, ret, e);
 	ret->none_passes = !printer->passed;
+	ret->no_vcpu = o->replay.vcpu_mask && !(o->replay.vcpu_mask & printer->vcpus);
 	us_trace_printer_free(printer);
 	if (!rc && !ret->n_event) {
 		us_fail(e, -ENODATA, "replay: the recording has no trace");

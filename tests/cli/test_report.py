@@ -160,6 +160,13 @@ class Report(Cli):
             self.assertIn("what follows was not read", json.dumps(report["warnings"]))
         self.assertNotIn("what follows", run("report", data).stdout)
 
+    def test_no_trace(self):
+        """No header of a table of nothing."""
+        recording = self.fake()
+        for words in ([], ["-c"], ["--format", "csv"], ["--format", "strace"]):
+            done = self.fails(1, "no trace", "replay", *words, recording)
+            self.assertEqual(done.stdout, "")
+
     def test_no_recording_at_all(self):
         self.fails(1, "No such file", "report", self.path("none"))
         self.fails(1, "uniscope: ", "report", PROGRAM)

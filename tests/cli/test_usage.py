@@ -162,6 +162,7 @@ class Usage(Cli):
                         ("boot", "-t")):
             self.fails(2, "-[dt].* 0: must be more than 0", *command, "0", "--", "true")
         self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
+        self.fails(2, "suffix names no format: .*[.]strace and [.]calls do", "replay", "-o", self.path("x.doc"))
 
     def test_recordings_by_option(self):
         """perf's habit: report -i FILE."""

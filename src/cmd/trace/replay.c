@@ -96,18 +96,27 @@ static int choose_summary(struct settings *s, bool by_suffix)
 	return US_EXIT_OK;
 }
 
+/* ".txt, .html, ... and .calls" */
+static const char *suffixes(char *dst, size_t size)
+{
+	dst[0] = '\0';
+	for (const struct us_trace_format *const *f = us_trace_formats; *f; f++)
+		us_append(dst, size, "%s%s", *dst ? f[1] ? ", " : " and " : "",
+			  (*f)->suffix);
+	return dst;
+}
+
 static int choose_format(struct settings *s)
 {
+	char list[160];
 	bool by_suffix = !s->trace.format && s->out && strcmp(s->out, "-") != 0;
 	if (by_suffix) {
 		s->trace.format = us_trace_format_by_suffix(s->out);
 		if (!s->trace.format && !s->summary)
-			return us_usage(
-				&us_cmd_replay,
-				"-o %s: the suffix names no format: .txt, .html, "
-				".pftrace, .json, .csv and .uftrace do, or "
-				"--format",
-				s->out);
+			return us_usage(&us_cmd_replay,
+					"-o %s: the suffix names no format: %s do, or "
+					"--format",
+					s->out, suffixes(list, sizeof(list)));
 	}
 	if (s->summary && choose_summary(s, by_suffix) != US_EXIT_OK)
 		return US_EXIT_USAGE;
@@ -218,6 +227,8 @@ static void tell(const struct us_profile *p, const struct us_trace_report_opts *
 {
 	if (t->none_passes && (o->filter || o->hide))
 		tell_none(o);
+	if (t->no_vcpu)
+		fputs("uniscope: no vCPU of --vcpu has a part in the trace\n", stderr);
 	const char *caution = us_profile_fact(p, "caution");
 	if (caution)
 		fprintf(stderr, "uniscope: %s\n", caution);
@@ -283,7 +294,8 @@ static const struct us_option options[] = {
 	{ 'c', "summary", NULL, "the table of system calls: the same as --format calls",
 	  US_OWN },
 	{ 'o', "output", "FILE",
-	  "where to write: .txt, .html, .pftrace, .json, .csv, .uftrace",
+	  "where to write: .txt, .html, .pftrace, .json, .csv, .uftrace,"
+	  "\n                               .strace, .calls",
 	  US_TEXT(struct settings, out) },
 	{ 'f', "filter", "REGEX", "only functions whose name matches",
 	  US_TEXT(struct settings, trace.filter) },
