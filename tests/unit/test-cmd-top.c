@@ -361,8 +361,7 @@ static void test_filter(void **state)
 	assert_true(shows(&a, "/sum/"));
 	/* 'q' is a character here. */
 	press(&a, '/');
-	press(&a, 0x15);
-	type(&a, "q(");
+	type(&a, "q("); /* replaces "sum" */
 	press(&a, US_KEY_ENTER);
 	assert_true(shows(&a, "'q(': no regular expression"));
 	assert_string_equal(a.state.filter, "sum"); /* as before */
@@ -398,7 +397,11 @@ static void test_save(void **state)
 	press(&a, 0x15);
 	assert_int_equal(press(&a, US_KEY_ENTER), US_TOP_DRAW); /* no name */
 	press(&a, 'o');
-	press(&a, 0x15);
+	press(&a, US_KEY_BACKSPACE);
+	type(&a, "b");
+	assert_true(shows(&a, "save to: uniscope.datb_")); /* edited */
+	press(&a, US_KEY_ESCAPE);
+	press(&a, 'o');
 	type(&a, "/tmp/x y");
 	assert_int_equal(press(&a, US_KEY_ENTER), US_TOP_SAVE);
 	assert_string_equal(a.state.text, "/tmp/x y");

@@ -91,6 +91,7 @@ static void go_to(struct us_top_state *s, enum us_top_page page)
 static void ask(struct us_top_state *s, enum us_top_ask what, const char *text)
 {
 	s->ask = what;
+	s->offered = true;
 	snprintf(s->text, sizeof(s->text), "%s", text);
 }
 
@@ -150,9 +151,13 @@ static enum us_top_act press_asked(struct us_top_state *s, unsigned key)
 		s->text[0] = '\0';
 		break;
 	default:
-		if (key >= ' ' && key != 0x7f && key < US_KEY_UP)
-			type(s, key);
+		if (key < ' ' || key == 0x7f || key >= US_KEY_UP)
+			return US_TOP_DRAW;
+		if (s->offered)
+			s->text[0] = '\0';
+		type(s, key);
 	}
+	s->offered = false;
 	return US_TOP_DRAW;
 }
 

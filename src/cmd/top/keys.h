@@ -70,6 +70,7 @@ struct us_top_state {
 	regex_t match;		  /* compiled filter, if any */
 	enum us_top_ask ask;
 	char text[US_TOP_TEXT];	   /* typed so far */
+	bool offered;		   /* text is what was there: typing replaces it */
 	char message[US_TOP_TEXT]; /* for the bottom of the screen; "": none */
 	bool message_is_error;
 };
