@@ -41,11 +41,11 @@ void us_name_puts(struct us_name_out *o, const char *s)
 /* Words that gcc and clang append to the name of a copy of a function. */
 static bool is_clone_word(const char *s, size_t len)
 {
-	static const char *const words[] = { "part",	   "cold",     "constprop",
-					     "isra",	   "llvm",     "lto_priv",
-					     "localalias", "resolver", "clone",
-					     "warm",	   "hot",      "destroy",
-					     "cleanup",	   "actor",    "resume" };
+	static const char *const words[] = {
+		"part",	      "cold",	  "constprop", "isra",	 "llvm", "lto_priv",
+		"localalias", "resolver", "clone",     "warm",	 "hot",	 "destroy",
+		"cleanup",    "actor",	  "resume",    "__part", "eh"
+	};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i]) == len && !memcmp(words[i], s, len))
 			return true;

@@ -3,6 +3,7 @@
 #include "symbol/elf_symbols.h"
 
 #include "base/cleanup.h"
+#include "symbol/function_part.h"
 #include "symbol/go_table.h"
 
 #include <elf.h>
@@ -236,7 +237,8 @@ static int sort_and_choose(const struct table *t, struct us_elf_symbols *ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_v; i++)
 		k[i] = (struct key){ t->v[i].addr, i };
-	ret->n = choose(t, sort_keys(k, spare, t->n_v), ret->v);
+	ret->n = us_join_block_sections(ret->v,
+					choose(t, sort_keys(k, spare, t->n_v), ret->v));
 	return 0;
 }
 

@@ -7,7 +7,8 @@
  * and local labels without a size inside a function that has one.  Of several at one
  * address the best is kept: a function before a label, with a size before without,
  * global before local before weak, fewer leading underscores, the one whose name comes
- * first in the file.
+ * first in the file.  Block sections are joined to their function where they follow it
+ * (function_part.h).
  */
 #ifndef US_SYMBOL_ELF_SYMBOLS_H
 #define US_SYMBOL_ELF_SYMBOLS_H

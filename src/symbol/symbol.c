@@ -8,6 +8,7 @@
 #include "symbol/dwarf_lines.h"
 #include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
+#include "symbol/function_part.h"
 #include "symbol/name_cache.h"
 #include "symbol/namesakes.h"
 #include "symbol/place_index.h"
@@ -26,6 +27,8 @@ struct module {
 	bool tried;
 	uint32_t *namesake; /* by symbol; NULL: not counted yet, or no memory */
 	bool numbered;
+	uint32_t *part_of; /* by symbol; NULL: not sought yet, or no memory */
+	bool sought;
 };
 
 struct place {
@@ -76,6 +79,7 @@ static void close_module(struct module *m)
 {
 	us_dwarf_close(m->dwarf);
 	free(m->namesake);
+	free(m->part_of);
 	us_elf_image_close(m->image);
 }
 
@@ -274,6 +278,20 @@ static uint32_t namesake_of(struct module *m, const struct us_elf_symbol *sym)
 	return 1 + (m->namesake ? m->namesake[sym - v] : (uint32_t)(sym - v));
 }
 
+/* Without memory each is a function of its own. */
+static const struct us_elf_symbol *function_of(struct module *m,
+					       const struct us_elf_symbol *sym)
+{
+	size_t n;
+	const struct us_elf_symbol *v = us_elf_image_symbols(m->image, &n);
+	if (!us_function_part_length(sym->name))
+		return sym;
+	if (!m->sought)
+		m->part_of = us_functions_of_parts(v, n);
+	m->sought = true;
+	return m->part_of ? &v[m->part_of[sym - v]] : sym;
+}
+
 /* Objects that were linked without a source's name have that of a file which the
  * compiler made for the linker, or of a part of a crate. */
 static bool is_source(const char *file)
@@ -292,6 +310,8 @@ static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 	uint32_t line;
 	if (!sym)
 		return;
+	if (us_is_block_section(sym->name))
+		sym = function_of(m, sym);
 	outer->func = sym->name;
 	if (!outer->decl_file && sym->file && is_source(sym->file))
 		outer->decl_file = sym->file;
@@ -455,19 +475,23 @@ void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *v
 {
 	for (size_t i = 0; i < s->places.n; i++) {
 		const struct place *p = &s->places.v[i];
-		const struct module *m = &s->modules.v[p->module];
+		struct module *m = &s->modules.v[p->module];
 		size_t n;
 		const struct us_elf_symbol *sym = us_elf_image_symbols(m->image, &n);
-		for (size_t k = 0; k < n; k++)
-			if (is_within(&p->at, sym[k].addr + p->at.bias))
-				visit(ctx, &(struct us_function){
-						   .start = sym[k].addr + p->at.bias,
-						   .size = sym[k].size,
-						   .raw = sym[k].name,
-						   .module = m->name,
-						   .image = m->image,
-						   .bias = p->at.bias,
-					   });
+		for (size_t k = 0; k < n; k++) {
+			if (!is_within(&p->at, sym[k].addr + p->at.bias))
+				continue;
+			visit(ctx, &(struct us_function){
+					   .start = sym[k].addr + p->at.bias,
+					   .size = sym[k].size,
+					   .entry = function_of(m, &sym[k])->addr +
+						    p->at.bias,
+					   .raw = sym[k].name,
+					   .module = m->name,
+					   .image = m->image,
+					   .bias = p->at.bias,
+				   });
+		}
 	}
 }
 

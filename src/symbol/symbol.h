@@ -69,7 +69,8 @@ void us_symbols_demangle(struct us_symbols *s, bool on);
  *
  * file: as DWARF records it, relative to the compilation directory if it is below that,
  * else absolute.  func: for the function itself from the symbol table, so that clones
- * (".part.0", ".cold") stay apart; for inlined ones from DWARF.
+ * (".part.0", ".cold") stay apart, but block sections (function_part.h) are the
+ * function; for inlined ones from DWARF.
  *
  * Strings live as long as the set.  One thread at a time.
  */
@@ -106,7 +107,8 @@ void us_symbols_set_namer(struct us_symbols *s, const struct us_symbol_namer *n)
 struct us_function {
 	us_gva start;
 	uint64_t size;
-	const char *raw;    /* not demangled */
+	us_gva entry;	 /* start; of a part (function_part.h): that of its function */
+	const char *raw; /* not demangled */
 	const char *module; /* base name of the image */
 	const struct us_elf_image *image;
 	uint64_t bias;

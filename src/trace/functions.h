@@ -12,9 +12,9 @@
  *differs from that of one before it, at addresses of both, is in another layer: all its
  * addresses are moved by a multiple of US_LAYER, here, in counts and in recordings.
  *
- * A function may have several ranges: gcc moves rarely executed code elsewhere
- * ("f.cold"), which is not a function of its own.  A table of interrupt stubs
- * (plugin/x86_stubs.h) has a range for each stub, and is one function.
+ * A function may have several ranges: compilers move some of its code elsewhere
+ * ("f.cold": function_part.h), which is not a function of its own.  A table of
+ *interrupt stubs (plugin/x86_stubs.h) has a range for each stub, and is one function.
  */
 #ifndef US_TRACE_FUNCTIONS_H
 #define US_TRACE_FUNCTIONS_H

@@ -7,7 +7,6 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "symbol/elf_file.h"
-#include "symbol/function_part.h"
 #include "trace/functions.h"
 #include "trace/plugin/arch.h"
 
@@ -17,7 +16,6 @@
 
 struct named_range {
 	struct us_function_range r;
-	const char *name;
 	const struct us_elf_image *image;
 	uint64_t bias;
 };
@@ -59,9 +57,9 @@ static void add_range(void *ctx, const struct us_function *f)
 		all->failed = true;
 		return;
 	}
-	x->r.start = x->r.entry = f->start;
+	x->r.start = f->start;
+	x->r.entry = f->entry;
 	x->r.end = f->start + f->size;
-	x->name = f->raw;
 	x->image = f->image;
 	x->bias = f->bias;
 	x->r.choice = all->chooser ? all->chooser->choose(all->chooser->ctx, f->raw)
@@ -77,50 +75,29 @@ static int compare_starts(const void *a, const void *b)
 	return x->r.end < y->r.end ? -1 : x->r.end > y->r.end;
 }
 
-static int compare_names(const void *a, const void *b)
+/* The function of x's image that begins at x's entry; NULL: it is not among them. */
+static const struct named_range *function_of(const struct ranges *all,
+					     const struct named_range *x)
 {
-	const struct named_range *const *x = a, *const *y = b;
-	return strcmp((*x)->name, (*y)->name);
+	size_t next = us_first_not(all->n, mid, all->v[mid].r.start < x->r.entry);
+	for (; next < all->n && all->v[next].r.start == x->r.entry; next++)
+		if (all->v[next].image == x->image && all->v[next].bias == x->bias)
+			return &all->v[next];
+	return NULL;
 }
 
-static int compare_name(const struct named_range *x, const char *name, size_t length)
+static void join_parts(struct ranges *all)
 {
-	int c = strncmp(x->name, name, length);
-	return c ? c : x->name[length] != '\0';
-}
-
-/* The only function with this name; NULL if there are several local ones. */
-static const struct named_range *by_name(struct named_range *const *sorted, size_t n,
-					 const char *name, size_t length)
-{
-	size_t next = us_first_not(n, mid, compare_name(sorted[mid], name, length) < 0);
-	if (next == n || compare_name(sorted[next], name, length))
-		return NULL;
-	return next + 1 < n && !compare_name(sorted[next + 1], name, length)
-		       ? NULL
-		       : sorted[next];
-}
-
-static int join_cold_parts(struct ranges *all)
-{
-	_cleanup_free_ struct named_range **sorted = malloc(
-		(all->n + 1) * sizeof(struct named_range *));
-	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < all->n; i++)
-		sorted[i] = &all->v[i];
-	qsort(sorted, all->n, sizeof(*sorted), compare_names);
 	for (size_t i = 0; i < all->n; i++) {
 		struct named_range *x = &all->v[i];
-		size_t length = us_function_cold_length(x->name);
-		const struct named_range *f =
-			length ? by_name(sorted, all->n, x->name, length) : NULL;
-		if (!f || f->image != x->image)
+		if (x->r.entry == x->r.start)
 			continue;
-		x->r.entry = f->r.start;
-		x->r.choice = f->r.choice;
+		const struct named_range *f = function_of(all, x);
+		if (f)
+			x->r.choice = f->r.choice;
+		else
+			x->r.entry = x->r.start;
 	}
-	return 0;
 }
 
 /* Nested and overlapping ones end where the next begins. */
@@ -388,6 +365,14 @@ static int write_all(const struct ranges *all, struct codes *codes, uint64_t lay
 	return r;
 }
 
+static size_t count_functions(const struct ranges *all)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < all->n; i++)
+		n += all->v[i].r.entry == all->v[i].r.start;
+	return n;
+}
+
 int us_functions_write(const struct us_symbols *s,
 		       const struct us_function_chooser *chooser, uint64_t layers,
 		       int fd, size_t *ret_n, struct us_err *e)
@@ -397,7 +382,8 @@ int us_functions_write(const struct us_symbols *s,
 	us_symbols_each_function(s, add_range, &all);
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), compare_starts);
-	int r = all.failed ? -ENOMEM : join_cold_parts(&all);
+	int r = all.failed ? -ENOMEM : 0;
+	join_parts(&all);
 	make_disjoint(&all);
 	find_stubs(&all);
 	find_vectors(&all);
@@ -409,7 +395,7 @@ int us_functions_write(const struct us_symbols *s,
 		r = find_codes(&all, &codes);
 	if (!r)
 		r = write_all(&all, &codes, layers, fd);
-	*ret_n = all.n;
+	*ret_n = count_functions(&all);
 	free(codes.v);
 	free(all.v);
 	return r ? us_fail(e, r, "tell the plugin the guest's functions: %s",

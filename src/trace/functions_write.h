@@ -14,8 +14,8 @@ struct us_function_chooser {
 };
 
 /* Write the file of functions.h to fd.  chooser NULL: all functions are traced. layers:
- * for its head; the images' biases have them.  *ret_n: number of ranges; 0: the images
- * have no symbols. */
+ * for its head; the images' biases have them.  *ret_n: number of functions; 0: the
+ * images have no symbols. */
 US_MUST_CHECK int us_functions_write(const struct us_symbols *s,
 				     const struct us_function_chooser *chooser,
 				     uint64_t layers, int fd, size_t *ret_n,

@@ -108,6 +108,7 @@ static void test_all_builds(void **state)
 		{ "w::f [clone .llvm.17]", "w::f" },
 		{ "w::f [clone .llvm.17.cold]", "w::f [clone .cold]" },
 		{ "f", NULL },
+		{ "f.__part.3", "f.__part" },
 		{ "f.cold", NULL },
 		{ "v1.2", NULL }, /* no word of a clone */
 		{ "List.map.3", NULL },

@@ -60,6 +60,17 @@ static void split_part_and_what_is_behind_it(void **state)
 	expect_starts(sym, 2, start, 3, part, 2);
 }
 
+static void block_elsewhere_is_no_start(void **state)
+{
+	(void)state;
+	const struct us_elf_symbol sym[] = { { 0x1000, 0x1000, "f", NULL },
+					     { 0x2000, 0x10, "g.__part.1", NULL },
+					     { 0x2010, 0xff0, "f.part.0", NULL } };
+	const us_gva start[] = { 0x1000, 0x2000, 0x2010 };
+	const us_gva part[] = { 0x2000 };
+	expect_starts(sym, 3, start, 3, part, 1);
+}
+
 static void image_without_symbols(void **state)
 {
 	(void)state;
@@ -73,6 +84,7 @@ int main(void)
 		cmocka_unit_test(padding_is_no_code),
 		cmocka_unit_test(function_without_a_size_goes_on),
 		cmocka_unit_test(split_part_and_what_is_behind_it),
+		cmocka_unit_test(block_elsewhere_is_no_start),
 		cmocka_unit_test(image_without_symbols),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
