@@ -65,8 +65,8 @@ def parents(report):
     return calls
 
 
-def is_counted(args, qemu, *options, smp=1):
-    with Counting(args, qemu, *options, smp=smp) as c:
+def is_counted(args, qemu, *options, smp=1, name="counted"):
+    with Counting(args, qemu, *options, smp=smp, name=name) as c:
         truth = c.counts()
         c.end()
         report = c.report()
@@ -467,6 +467,8 @@ def points(tap, args, qemu):
                   lambda: names_go_by_code(args, qemu))
         tap.point("the first interrupt, behind a call by pointer",
                   lambda: is_behind(args, qemu))
+        tap.point("every call is counted: blocks that are sections",
+                  lambda: is_counted(args, qemu, name="counted-blocks"))
         tap.point("interrupt stubs that are one symbol", lambda: table_is_entered(args, qemu))
         tap.point("calls of interrupt stubs alone", lambda: table_is_counted_alone(args, qemu))
     tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
