@@ -84,7 +84,8 @@ struct us_image_match {
  * Compare pieces of the text, spread over it and at `at` (a gva in it, or 0), with the
  * guest's memory.  true: enough pieces could be read for a verdict, which is *ret_same.
  * That takes 8 pieces, or all there are; a negative verdict also takes half of all
- * pieces.
+ * pieces, or that less than half of the bytes at `at`, where the guest executes, are
+ * the image's.
  *
  * Kernels patch their own text, so three quarters of the bytes of a piece must be
  * equal, and three quarters of the pieces.  Pieces of one repeated byte are ignored.

@@ -23,6 +23,13 @@ static bool mostly(size_t part, size_t whole)
 	return part * 4 >= whole * 3;
 }
 
+/* A piece that the guest executes is loaded.  If less than half of it is equal, it is
+ * other code: patches go between instructions that stay. */
+static bool is_other(size_t equal, size_t len)
+{
+	return len >= PIECE / 2 && equal * 2 < len;
+}
+
 static bool tells_nothing(const uint8_t *p, size_t len)
 {
 	return !memcmp(p, p + 1, len - 1);
@@ -37,6 +44,7 @@ struct match {
 	const struct us_space *s;
 	struct us_image_match m;
 	unsigned tries; /* sections may overlap: their sizes bound nothing */
+	bool other;	/* the last piece is other code */
 };
 
 static void compare_piece(struct match *t, const uint8_t *want, size_t len, us_gva va)
@@ -52,6 +60,7 @@ static void compare_piece(struct match *t, const uint8_t *want, size_t len, us_g
 	t->m.compared++;
 	t->m.equal += mostly(equal, len);
 	t->m.patched |= equal < len;
+	t->other = is_other(equal, len);
 }
 
 /* Compares the piece at byte `from` of a run of code, or the next useful piece before
@@ -243,16 +252,21 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 		.i = i, .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s
 	};
 	compare_at(&t, at);
+	bool runs_other = t.other;
 	compare_spread(&t);
+	enum build build = build_of(i, &t);
 	/* Regardless of how much of the text is the same. */
-	t.m.other_build = build_of(i, &t) == BUILD_OTHER;
+	t.m.other_build = build == BUILD_OTHER;
 	*ret = t.m;
+	*ret_same = false;
+	runs_other &= build != BUILD_SAME;
 	if (!t.m.compared || (t.m.compared < ENOUGH && t.m.unmapped))
-		return false;
+		return runs_other;
 	*ret_same = mostly(t.m.equal, t.m.compared) && !t.m.other_build;
 	/* A difference in the few pieces that are mapped tells little: the guest may
-	 * still be in its firmware, without the page tables of its kernel. */
-	return *ret_same || t.m.compared >= t.m.unmapped;
+	 * still be in its firmware, without the page tables of its kernel.  But what
+	 * it executes at an address of the image is not the image's. */
+	return *ret_same || runs_other || t.m.compared >= t.m.unmapped;
 }
 
 static enum us_image_check verdict(const struct match *t)

@@ -170,6 +170,33 @@ static void too_little_to_judge(void **state)
 	free_bed(&b);
 }
 
+/* Little is mapped, but the guest executes something else there. */
+static void executes_other_code(void **state)
+{
+	(void)state;
+	struct bed b;
+	make_bed(&b, TEXT_LEN);
+	b.region[0].size = TEXT_LEN / 64 * 12;
+	memset(b.guest, 0xf4, TEXT_LEN);
+	assert_false(compare(&b, 0));
+	assert_true(compare(&b, TEXT_AT + BIAS + 0x1234));
+	assert_false(b.same);
+	/* Even if that page alone is mapped. */
+	b.region[0].size = 0x2000;
+	assert_false(compare(&b, 0));
+	assert_true(compare(&b, TEXT_AT + BIAS + 0x1234));
+	assert_false(b.same);
+	/* Not where it executes code outside of the image, or nothing is mapped. */
+	assert_false(compare(&b, TEXT_AT + BIAS - 0x1000));
+	assert_false(compare(&b, TEXT_AT + BIAS + 0x5000));
+	/* A kernel that patched two fifths of what it executes: this tells little. */
+	memcpy(b.guest, b.text, TEXT_LEN);
+	for (size_t i = 0; i < 0x2000; i += 10)
+		memset(b.guest + i, 0x90, 4);
+	assert_false(compare(&b, TEXT_AT + BIAS + 0x1234));
+	free_bed(&b);
+}
+
 static void small_image(void **state)
 {
 	(void)state;
@@ -335,6 +362,7 @@ int main(void)
 		cmocka_unit_test(not_the_same),
 		cmocka_unit_test(boot_code_is_gone),
 		cmocka_unit_test(too_little_to_judge),
+		cmocka_unit_test(executes_other_code),
 		cmocka_unit_test(small_image),
 		cmocka_unit_test(padding_tells_nothing),
 		cmocka_unit_test(found_where_it_is),

@@ -261,10 +261,12 @@ static bool is_same(struct us_image *m, uint64_t bias, const struct us_live_samp
 	*ret_judged = us_elf_image_compare(m->elf, bias, c->regs.pc, l->paging,
 					   &c->regs.space, &counts, &same);
 	/* Nobody patches the text of a program. */
-	if (same && c->regs.user &&
+	if ((same || !*ret_judged) && c->regs.user &&
 	    us_elf_image_check_at(m->elf, bias, c->regs.pc, l->paging,
-				  &c->regs.space) == US_CHECK_DIFFERS)
+				  &c->regs.space) == US_CHECK_DIFFERS) {
+		*ret_judged = true;
 		same = false;
+	}
 	if (*ret_judged && same && counts.patched)
 		us_image_note_patched(m, bias, l);
 	return *ret_judged && same;
