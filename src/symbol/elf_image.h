@@ -76,7 +76,7 @@ const struct us_elf_symbol *us_elf_image_find(const struct us_elf_image *i,
 struct us_image_match {
 	unsigned compared, equal; /* pieces of the text */
 	unsigned unmapped;	  /* pieces that the guest does not map */
-	bool other_build;	  /* the guest has another build-id there */
+	bool other_build;	  /* the guest has another build-id */
 	bool patched;		  /* bytes differ in some piece */
 };
 
@@ -90,7 +90,8 @@ struct us_image_match {
  * Kernels patch their own text, so three quarters of the bytes of a piece must be
  * equal, and three quarters of the pieces.  Pieces of one repeated byte are ignored.
  * If a build-id that is loaded with the image differs in the guest, the verdict is
- * negative.
+ * negative.  Without one at its place, another within 16 KiB tells this, if the guest
+ * does not write that segment and the file does not have the same bytes there.
  *
  * For an image that has only names, pieces of the guest's code at its address are
  * examined: at least half of the calls in each must go to functions of the image.

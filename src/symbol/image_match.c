@@ -12,6 +12,11 @@
 #define CALLS_PIECE 256 /* bytes, for calls */
 #define ENOUGH	    8
 #define MAX_TRIES   (1U << 20) /* places looked at for a piece */
+#define PAGE	    4096
+#define NEAR	    (4 * PAGE) /* another build's note is at most so far away */
+#define CHUNK	    1024       /* bytes, to search for it */
+#define NOTE_HEAD   16	       /* bytes before the build-id: 4, length, 3, "GNU" */
+#define LEAST_ID    8
 
 /*
  * A function of Linux differs from its file in the 5 bytes of its ftrace call, in its
@@ -220,21 +225,95 @@ static void compare_step(struct match *t, unsigned n)
 /* The build-id that the guest has where the image has its own. */
 enum build { BUILD_UNKNOWN, BUILD_SAME, BUILD_OTHER };
 
-/* A note {4, length, 3, "GNU", id}. */
+/* The length of the build-id in a note {4, length, 3, "GNU", id}; 0: it is none. */
+static uint32_t id_length(const uint8_t head[NOTE_HEAD])
+{
+	uint32_t word[3];
+	memcpy(word, head, sizeof(word));
+	bool is = word[0] == 4 && word[2] == NT_GNU_BUILD_ID &&
+		  !memcmp(head + sizeof(word), "GNU", 4);
+	return is ? word[1] : 0;
+}
+
 static enum build build_of(const struct us_elf_image *i, const struct match *t)
 {
-	uint8_t have[16 + US_BUILD_ID_MOST];
-	const uint32_t type = NT_GNU_BUILD_ID, name = 4;
+	uint8_t have[NOTE_HEAD + US_BUILD_ID_MOST];
 	size_t len;
 	const uint8_t *id = us_elf_image_build_id(i, &len);
 	uint64_t at = us_elf_image_build_id_at(i);
-	uint32_t id_len = (uint32_t)len;
 	if (!at || !len || len > US_BUILD_ID_MOST ||
-	    !us_paging_read(t->p, t->s, at + t->bias - 16, have, 16 + len) ||
-	    memcmp(have, &name, 4) != 0 || memcmp(have + 4, &id_len, 4) != 0 ||
-	    memcmp(have + 8, &type, 4) != 0 || memcmp(have + 12, "GNU", 4) != 0)
+	    !us_paging_read(t->p, t->s, at + t->bias - NOTE_HEAD, have,
+			    NOTE_HEAD + len) ||
+	    id_length(have) != len)
 		return BUILD_UNKNOWN;
-	return memcmp(have + 16, id, len) ? BUILD_OTHER : BUILD_SAME;
+	return memcmp(have + NOTE_HEAD, id, len) ? BUILD_OTHER : BUILD_SAME;
+}
+
+/* The loaded bytes of the file that hold its build-id, and that the guest does not
+ * write; NULL: none do.  What may be written may also be freed, as Linux frees what it
+ * needs only to start, and then hold any file's note. */
+static const struct us_elf_segment *segment_of_id(const struct match *t, uint64_t at)
+{
+	for (size_t k = 0; k < t->f->n_segment; k++) {
+		const struct us_elf_segment *s = &t->f->segment[k];
+		if (s->type == PT_LOAD && !(s->flags & PF_W) && at >= s->vaddr &&
+		    at - s->vaddr < s->filesz)
+			return s;
+	}
+	return NULL;
+}
+
+/* Does the file itself have these bytes at `at`?  A kernel holds whole ELF files, with
+ * their notes: its vDSO. */
+static bool is_in_file(const struct match *t, const struct us_elf_segment *s,
+		       uint64_t at, const uint8_t *bytes, size_t len)
+{
+	uint64_t off = at - s->vaddr;
+	return at >= s->vaddr && off < s->filesz && len <= s->filesz - off &&
+	       !memcmp(t->f->bytes + s->offset + off, bytes, len);
+}
+
+/* Has the guest a build-id in this chunk that is not in the file there, nor is the
+ * file's own?  at: of the chunk, as in the file. */
+static bool has_other_id(const struct match *t, const struct us_elf_segment *s,
+			 uint64_t at)
+{
+	uint8_t have[CHUNK + NOTE_HEAD + US_BUILD_ID_MOST];
+	size_t own_len, n = sizeof(have);
+	const uint8_t *own = us_elf_image_build_id(t->i, &own_len);
+	if (!us_paging_read(t->p, t->s, at + t->bias, have, n)) {
+		n = CHUNK; /* the last one of a run of pages */
+		if (!us_paging_read(t->p, t->s, at + t->bias, have, n))
+			return false;
+	}
+	for (size_t k = 0; k < CHUNK && k + NOTE_HEAD <= n; k += 4) {
+		const uint8_t *note = have + k, *id = note + NOTE_HEAD;
+		uint32_t len = id_length(note);
+		if (len < LEAST_ID || len > n - k - NOTE_HEAD ||
+		    is_in_file(t, s, at + k, note, NOTE_HEAD + len))
+			continue;
+		return len != own_len || memcmp(id, own, len) != 0;
+	}
+	return false;
+}
+
+/* Where text has another size, what follows it lies elsewhere. */
+static bool is_other_build_near(const struct us_elf_image *i, const struct match *t)
+{
+	uint64_t id = us_elf_image_build_id_at(i);
+	const struct us_elf_segment *s = id ? segment_of_id(t, id) : NULL;
+	if (!s)
+		return false;
+	uint64_t mask = PAGE - 1, from = s->vaddr & ~mask;
+	uint64_t to = (s->vaddr + s->memsz + mask) & ~mask;
+	if (id - from > NEAR)
+		from = (id - NEAR) & ~mask;
+	if (to - id > NEAR)
+		to = (id + NEAR) & ~mask;
+	for (uint64_t at = from; at < to; at += CHUNK)
+		if (has_other_id(t, s, at))
+			return true;
+	return false;
 }
 
 bool us_elf_image_is_build(const struct us_elf_image *i, uint64_t bias,
@@ -255,6 +334,9 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 	bool runs_other = t.other;
 	compare_spread(&t);
 	enum build build = build_of(i, &t);
+	if (build == BUILD_UNKNOWN && mostly(t.m.equal, t.m.compared) &&
+	    is_other_build_near(i, &t))
+		build = BUILD_OTHER;
 	/* Regardless of how much of the text is the same. */
 	t.m.other_build = build == BUILD_OTHER;
 	*ret = t.m;
@@ -266,7 +348,8 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 	/* A difference in the few pieces that are mapped tells little: the guest may
 	 * still be in its firmware, without the page tables of its kernel.  But what
 	 * it executes at an address of the image is not the image's. */
-	return *ret_same || runs_other || t.m.compared >= t.m.unmapped;
+	return *ret_same || runs_other || t.m.other_build ||
+	       t.m.compared >= t.m.unmapped;
 }
 
 static enum us_image_check verdict(const struct match *t)

@@ -12,6 +12,12 @@
 #define TEXT_LEN 0x40000
 #define BIAS	 0x200000
 
+struct note {
+	Elf64_Nhdr header;
+	char name[4];
+	uint8_t id[20];
+};
+
 struct bed {
 	uint8_t *text;	/* of the file */
 	uint8_t *guest; /* gpa TEXT_AT + BIAS on */
@@ -23,31 +29,43 @@ struct bed {
 	bool same;
 };
 
-/* One segment of random bytes, no sections. */
-static struct us_elf_image *make_image(const uint8_t *text, size_t len)
+/* One segment of random bytes, no sections.  note: where in it the build-id's note is;
+ * 0: it has none. */
+static struct us_elf_image *make_noted(const uint8_t *text, size_t len, uint32_t flags,
+				       uint64_t note)
 {
 	Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
 			 .e_type = ET_EXEC,
 			 .e_machine = EM_X86_64,
 			 .e_phoff = sizeof(h),
 			 .e_phentsize = sizeof(Elf64_Phdr),
-			 .e_phnum = 1 };
-	Elf64_Phdr p = { .p_type = PT_LOAD,
-			 .p_flags = PF_R | PF_X,
-			 .p_offset = sizeof(h) + sizeof(p),
-			 .p_vaddr = TEXT_AT,
-			 .p_filesz = len,
-			 .p_memsz = len };
+			 .e_phnum = note ? 2 : 1 };
+	Elf64_Phdr p[2] = { { .p_type = PT_LOAD,
+			      .p_flags = flags,
+			      .p_offset = sizeof(h) + sizeof(p),
+			      .p_vaddr = TEXT_AT,
+			      .p_filesz = len,
+			      .p_memsz = len },
+			    { .p_type = PT_NOTE,
+			      .p_offset = sizeof(h) + sizeof(p) + note,
+			      .p_vaddr = TEXT_AT + note,
+			      .p_filesz = sizeof(struct note),
+			      .p_align = 4 } };
 	struct us_elf_image *i = NULL;
 	char path[64];
 	int fd = memfd_create("image", 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	assert_int_equal(write(fd, &h, sizeof(h)), sizeof(h));
-	assert_int_equal(write(fd, &p, sizeof(p)), sizeof(p));
+	assert_int_equal(write(fd, p, sizeof(p)), sizeof(p));
 	assert_int_equal(write(fd, text, len), (ssize_t)len);
 	assert_int_equal(us_elf_image_open(path, &i, NULL), 0);
 	close(fd);
 	return i;
+}
+
+static struct us_elf_image *make_image(const uint8_t *text, size_t len)
+{
+	return make_noted(text, len, PF_R | PF_X, 0);
 }
 
 static void make_bed(struct bed *b, size_t len)
@@ -194,6 +212,59 @@ static void executes_other_code(void **state)
 	for (size_t i = 0; i < 0x2000; i += 10)
 		memset(b.guest + i, 0x90, 4);
 	assert_false(compare(&b, TEXT_AT + BIAS + 0x1234));
+	free_bed(&b);
+}
+
+static void put_note(uint8_t *text, uint64_t at, uint8_t id)
+{
+	struct note n = { { 4, sizeof(n.id), NT_GNU_BUILD_ID }, "GNU", { id } };
+	memcpy(text + at, &n, sizeof(n));
+}
+
+/* An image whose note is at NOTE_AT, of a guest that has none there. */
+#define NOTE_AT 0x5010
+static void make_noted_bed(struct bed *b, uint32_t flags)
+{
+	make_bed(b, TEXT_LEN);
+	us_elf_image_close(b->image);
+	put_note(b->text, NOTE_AT, 1);
+	put_note(b->text, NOTE_AT + 0x800, 9); /* of a file that it holds */
+	put_note(b->guest, NOTE_AT + 0x800, 9);
+	b->image = make_noted(b->text, TEXT_LEN, flags, NOTE_AT);
+}
+
+static bool is_same_with_note(struct bed *b, int64_t off, uint8_t id)
+{
+	uint8_t old[sizeof(struct note)], *at = b->guest + NOTE_AT + off;
+	memcpy(old, at, sizeof(old));
+	put_note(b->guest, (uint64_t)(NOTE_AT + off), id);
+	assert_true(compare(b, 0));
+	memcpy(at, old, sizeof(old));
+	assert_int_equal(b->match.other_build, !b->same);
+	return b->same;
+}
+
+static void another_build_moved_its_note(void **state)
+{
+	static const int64_t off[] = { -0x3000, -0x18, 4,     0x2c,
+				       0x3e4,	0x400, 0xfd0, 0x3f00 };
+	(void)state;
+	struct bed b;
+	make_noted_bed(&b, PF_R | PF_X);
+	assert_true(compare(&b, 0)); /* discarded */
+	assert_true(b.same);
+	assert_true(is_same_with_note(&b, 0, 1));
+	assert_false(is_same_with_note(&b, 0, 2));
+	for (size_t k = 0; k < sizeof(off) / sizeof(*off); k++) {
+		assert_true(is_same_with_note(&b, off[k], 1));
+		assert_false(is_same_with_note(&b, off[k], 2));
+	}
+	assert_true(is_same_with_note(&b, 0x10000, 2)); /* far away */
+	free_bed(&b);
+	/* What was freed may hold anything. */
+	make_noted_bed(&b, PF_R | PF_W | PF_X);
+	assert_true(is_same_with_note(&b, 0x2c, 2));
+	assert_false(is_same_with_note(&b, 0, 2));
 	free_bed(&b);
 }
 
@@ -363,6 +434,7 @@ int main(void)
 		cmocka_unit_test(boot_code_is_gone),
 		cmocka_unit_test(too_little_to_judge),
 		cmocka_unit_test(executes_other_code),
+		cmocka_unit_test(another_build_moved_its_note),
 		cmocka_unit_test(small_image),
 		cmocka_unit_test(padding_tells_nothing),
 		cmocka_unit_test(found_where_it_is),
