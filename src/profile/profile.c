@@ -73,6 +73,7 @@ void us_profile_free(struct us_profile *p)
 	us_profile_free_waiters(p);
 	us_profile_free_files(p);
 	us_pair_map_fini(&p->key_ends);
+	us_pair_map_fini(&p->key_late);
 	us_profile_free_vcpus(p);
 	us_pair_map_fini(&p->call_of);
 	free(p->calls.v);

@@ -281,6 +281,8 @@ struct us_profile {
 	struct us_moments moments;     /* the same, evenly spread; if opts.by_time */
 	/* (key of running, end) to weight; without ROOT, which nearly all have. */
 	struct us_pair_map key_ends;
+	/* (key of running, 0) to weight that has the vCPU's next stack. */
+	struct us_pair_map key_late;
 	struct {
 		uint32_t *row_of; /* by key: row + 1; 0: no row */
 		size_t n_row_of;

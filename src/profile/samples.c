@@ -143,6 +143,20 @@ static inline int count_running(struct us_profile *p, const struct us_sample *s,
 				    s->weight);
 }
 
+/* By key, as filters and idle stacks take whole keys. */
+static int add_key_late(struct us_profile *p, const struct us_sample *s)
+{
+	uint32_t stack = node_of(p, s);
+	if (stack >= US_STRETCH_OFF / US_N_KIND)
+		return -EBADMSG;
+	uint32_t *late = us_pair_map_at(&p->key_late, stack * US_N_KIND + US_KIND_GUEST,
+					0);
+	if (!late)
+		return -ENOMEM;
+	*late += s->weight;
+	return 0;
+}
+
 /* Earlier samples of this vCPU without a stack get this one, or stay without. */
 static int place_late(struct us_profile *p, const struct us_sample *s, double *placed)
 {
@@ -152,10 +166,10 @@ static int place_late(struct us_profile *p, const struct us_sample *s, double *p
 		if (s->t_ns - x.t_ns < US_LATE_NS) {
 			x.stack = s->stack;
 			x.end = s->end;
-			p->sum.late += x.weight;
 			*placed += x.weight;
+			rc = add_key_late(p, &x);
 		}
-		rc = count_running(p, &x, 0);
+		rc = rc ? rc : count_running(p, &x, 0);
 	}
 	return rc;
 }

@@ -194,6 +194,17 @@ static void add_leaves(struct count *c)
 	c->sampled = (double)(sum->running - sum->exit - sum->ready);
 }
 
+/* Those of them that have the next stack of their vCPU. */
+static void count_late(struct us_profile *p)
+{
+	for (size_t i = 0; i < p->key_late.cap; i++) {
+		const struct us_pair_slot *x = &p->key_late.v[i];
+		if (x->value && x->a < p->n_key && x->a < p->running.n_open &&
+		    p->key_node[x->a] != US_PROFILE_NONE && p->keys.weight[x->a])
+			p->sum.late += x->value;
+	}
+}
+
 /* From the leaves to the root: children come after their parents. */
 static void add_totals(struct us_profile *p)
 {
@@ -210,6 +221,7 @@ static void count_samples(struct count *c)
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
 	add_leaves(c);
+	count_late(c->p);
 	add_totals(c->p);
 	sum->unfocused = before - sum->running - sum->other_part;
 	c->looks = c->p->sum_weight_squares > 0

@@ -404,6 +404,20 @@ static void late_samples_have_the_next_stack(void **state)
 	assert_int_equal(func_at(p, COPY)->self, 1 + 1 + 3 + 1);
 	assert_int_equal(func_named(p, US_FRAME_NO_STACK)->self, 2);
 	us_profile_free(p);
+	/* Of those that a focus leaves, as many as have its stack. */
+	const struct {
+		us_gva at;
+		unsigned running, late;
+	} focus[] = { { LOOP, 4, 2 }, { COPY, 6, 4 }, { 0x4000, 0, 0 } };
+	for (size_t k = 0; k < sizeof(focus) / sizeof(*focus); k++) {
+		char regex[32];
+		snprintf(regex, sizeof(regex), "^0x%llx",
+			 (unsigned long long)focus[k].at);
+		p = profile_of(&r, &(struct us_profile_opts){ .focus = regex });
+		assert_int_equal(us_profile_summary(p)->running, focus[k].running);
+		assert_int_equal(us_profile_summary(p)->late, focus[k].late);
+		us_profile_free(p);
+	}
 	close(r.fd);
 }
 
