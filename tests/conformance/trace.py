@@ -206,17 +206,7 @@ def handlers_are_between_arrows(args, qemu):
 
 
 def is_as_nanos_reads_it(args, qemu):
-    """Its converter makes of the text what the csv has, to the digits of the text.  On a busy
-    host this short guest may end without a tick: then once more."""
-    for left in (2, 1, 0):
-        try:
-            return reads_as_nanos(args, qemu)
-        except AssertionError as e:
-            if str(e) != "no interrupt came" or not left:
-                raise
-
-
-def reads_as_nanos(args, qemu):
+    """Its converter makes of the text what the csv has, to the digits of the text."""
     few = "^(hot|by_1|by_2|fib)$"
     with Tracing(args, qemu, before=["--notrace", few], few=True) as t:
         truth = {name: n for name, n in t.counts().items() if not re.match(few, name)}
