@@ -14,7 +14,7 @@
  *
  * A function may have several ranges: compilers move some of its code elsewhere
  * ("f.cold": function_part.h), which is not a function of its own.  A table of
- *interrupt stubs (plugin/x86_stubs.h) has a range for each stub, and is one function.
+ * interrupt stubs (plugin/x86_stubs.h) has a range for each stub, and is one function.
  */
 #ifndef US_TRACE_FUNCTIONS_H
 #define US_TRACE_FUNCTIONS_H

@@ -474,8 +474,7 @@ static void show(struct dump *d, const struct settings *s)
 			       "runs: its memory differs; addresses only");
 	else if (!compared(d))
 		printf("warning: the symbol file could not be compared with the "
-		       "guest's "
-		       "memory: %s\n",
+		       "guest's memory: %s\n",
 		       any_registers(d) ? "little or nothing of it is mapped there"
 					: "no vCPU's registers could be read, and so "
 					  "not its page tables");

@@ -451,10 +451,8 @@ bool us_images_missed(const struct us_images *i, char *ret, size_t size)
 		snprintf(ret, size,
 			 "no sample is in %.500s, at the addresses that it lists: it "
 			 "gives no names; if its kernel runs at other addresses "
-			 "(KASLR), "
-			 "-e FILE@BIAS says how far off, and an ELF file in place of "
-			 "the "
-			 "list is found by its code",
+			 "(KASLR), -e FILE@BIAS says how far off, and an ELF file in "
+			 "place of the list is found by its code",
 			 us_elf_image_path(m->elf));
 		return true;
 	}
