@@ -367,6 +367,12 @@ void us_pacer_failed(struct us_pacer *p, unsigned n)
 	p->counts.failed += n;
 }
 
+void us_pacer_recovered(struct us_pacer *p, unsigned n)
+{
+	p->taken += n;
+	p->counts.failed -= n;
+}
+
 void us_pacer_retire(struct us_pacer *p, unsigned slot)
 {
 	p->slot[slot].due_ns = UINT64_MAX;

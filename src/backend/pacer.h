@@ -134,6 +134,8 @@ void us_pacer_pass(struct us_pacer *p, unsigned slot, uint64_t now_ns);
 
 /* n vCPUs (at most weight) of the sample just done gave no capture. */
 void us_pacer_failed(struct us_pacer *p, unsigned n);
+/* It is known now what n of those would have shown: they are taken. */
+void us_pacer_recovered(struct us_pacer *p, unsigned n);
 
 /* The slot is not sampled any more (a vCPU that was unplugged). */
 void us_pacer_retire(struct us_pacer *p, unsigned slot);

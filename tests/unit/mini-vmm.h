@@ -47,10 +47,10 @@ struct mini_shared {
 	/* Set to 1, at the next exit: the first vCPU is run by another thread from then
 	 * on; then it is 2. */
 	atomic_int hand_over;
-	/* Of a VMM with threads: for how long a vCPU that halts sleeps in the VMM.
-	 * Change set to 1: its thread ends; then it is 2, and gap_ms later another
-	 * thread runs it. */
-	atomic_int halt_ms, change, gap_ms;
+	/* Of a VMM with threads: for how long a vCPU that halts sleeps in the VMM, and
+	 * how often it has.  Change set to 1: its thread ends; then it is 2, and gap_ms
+	 * later another thread runs it. */
+	atomic_int halt_ms, halts, change, gap_ms;
 };
 enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
 #define MINI_MOVED 0xee
@@ -214,6 +214,14 @@ static void mini_hand_over(struct mini_shared *shared)
 		pthread_join(thread, NULL);
 }
 
+/* It may be told meanwhile to sleep no more. */
+static void mini_sleep(struct mini_shared *shared)
+{
+	shared->halts++;
+	for (int ms = 0; ms < shared->halt_ms; ms++)
+		usleep(1000);
+}
+
 static void *mini_run_until_change(void *arg)
 {
 	struct mini_shared *shared = arg;
@@ -222,7 +230,7 @@ static void *mini_run_until_change(void *arg)
 	while (shared->change != 1) {
 		ioctl(shared->vcpu_fd, KVM_RUN, 0);
 		if (run->exit_reason == KVM_EXIT_HLT)
-			usleep((unsigned)shared->halt_ms * 1000);
+			mini_sleep(shared);
 	}
 	return NULL;
 }

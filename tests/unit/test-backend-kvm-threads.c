@@ -7,10 +7,16 @@
 #include "mini-vmm.h"
 #include "qemu.h"
 
+#include <dirent.h>
+#include <sched.h>
+#include <sys/resource.h>
+
 #define SECOND US_NS_PER_SEC
 
 /* sti; again: hlt; jmp again */
 static const uint8_t halts[] = { 0xfb, 0xf4, 0xeb, 0xfd };
+/* jmp $ */
+static const uint8_t spins[] = { 0xeb, 0xfe };
 /* again: out 0x10, al; mov cx, 0x1000; loop $; jmp again */
 static const uint8_t outs[] = { 0xe6, 0x10, 0xb9, 0x00, 0x10, 0xe2, 0xfe, 0xeb, 0xf7 };
 
@@ -29,6 +35,8 @@ static void begin(struct run *r, struct mini_layout l, const uint8_t *code, size
 		skip();
 	l.threads = true;
 	mini_start_as(&r->vmm, l, code, len);
+	while (l.halt_ms && !r->vmm.shared->halts)
+		usleep(1000);
 	if (us_guest_inspect(r->vmm.pid, &r->guest, &e) ||
 	    us_backend_open(&t, "kvm", &r->b, NULL, 0, &e) ||
 	    r->b->ops->start(r->b, &s, &e))
@@ -66,7 +74,7 @@ static void a_guest_that_idles_in_its_vmm_is_attached_to(void **state)
 	static struct run r;
 	unsigned n[US_N_VCPU_STATE];
 	(void)state;
-	begin(&r, (struct mini_layout){ .halt_ms = 4000 }, halts, sizeof(halts));
+	begin(&r, (struct mini_layout){ .halt_ms = INT_MAX }, halts, sizeof(halts));
 	assert_int_equal(r.guest.vcpu[0].tid, 0);
 	assert_non_null(strstr(r.b->caution, "not known yet"));
 	count(&r, SECOND, n);
@@ -134,12 +142,89 @@ static void a_thread_may_end_before_it_is_attached_to(void **state)
 	end(&r);
 }
 
+/* The thread that is not the first. */
+static pid_t thread_of(pid_t pid)
+{
+	char path[32];
+	pid_t tid = pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	assert_non_null(d);
+	for (struct dirent *e; tid == pid && (e = readdir(d));)
+		if (atoi(e->d_name))
+			tid = atoi(e->d_name);
+	closedir(d);
+	assert_int_not_equal(tid, pid);
+	return tid;
+}
+
+static void pin(pid_t pid, int cpu)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(pid, sizeof(one), &one), 0);
+}
+
+/* For so long, nothing of this CPU is left for a thread that only idle time is for. */
+static pid_t take_cpu(int cpu, uint64_t ns)
+{
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	pin(0, cpu);
+	if (setpriority(PRIO_PROCESS, 0, -20))
+		_exit(1);
+	for (uint64_t until = us_now_ns() + ns; us_now_ns() < until;)
+		;
+	_exit(0);
+}
+
+/* Its stop comes hundreds of milliseconds late.  What was due meanwhile is not lost. */
+static void a_thread_without_a_cpu_is_ready(void **state)
+{
+	static struct run r;
+	struct us_backend_counts k = { 0 };
+	struct us_capture c;
+	uint64_t longest = 0;
+	int status = 1;
+	(void)state;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip();
+	begin(&r, (struct mini_layout){ 0 }, spins, sizeof(spins));
+	pid_t tid = thread_of(r.vmm.pid);
+	pin(tid, 0);
+	pin(0, 1);
+	static const struct sched_param none;
+	assert_int_equal(sched_setscheduler(tid, SCHED_IDLE, &none), 0);
+	pid_t hog = take_cpu(0, SECOND);
+	/* Others may take its CPU, too: it need not have stopped yet. */
+	for (unsigned i = 0; i < 30 && (longest <= 100 || k.failed); i++) {
+		for (uint64_t until = us_now_ns() + SECOND; us_now_ns() < until;) {
+			if (r.b->ops->next(r.b, until, &c) != 1)
+				continue;
+			if (c.state == US_VCPU_READY && c.weight > longest)
+				longest = c.weight;
+			r.b->ops->release(r.b, &c);
+		}
+		r.b->ops->counts(r.b, &k);
+	}
+	waitpid(hog, &status, 0);
+	print_message("# %lu of %lu at once, %lu failed\n", longest, k.due, k.failed);
+	assert_int_equal(status, 0);
+	assert_int_equal(k.failed, 0);
+	assert_true(longest > 100);
+	end(&r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_guest_that_idles_in_its_vmm_is_attached_to),
 		cmocka_unit_test(a_thread_may_follow_another),
 		cmocka_unit_test(a_thread_may_end_before_it_is_attached_to),
+		cmocka_unit_test(a_thread_without_a_cpu_is_ready),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "backend/after_hlt.h"
 #include "backend/kvm/match.h"
+#include "backend/kvm/place.h"
 #include "backend/kvm/probe.h"
 #include "backend/kvm/vcpu.h"
 #include "backend/pacer.h"
@@ -33,13 +34,9 @@
 #define MAX_MOVED    4	/* changes of thread within MOVED_NS: then give up, ... */
 #define MAX_MISSED   20 /* ... and with so many runs in a thread that no search finds */
 #define MOVED_NS     (60 * US_NS_PER_SEC)
-#define MAX_MISPLACED                                                                  \
-	16		  /* samples whose memory does not fit, before we give up, ... \
-			   */
-#define MAX_STRANGE  4	  /* ... and if the VMM's memory layout is unknown */
 #define PLACE_ROUNDS 40	  /* tries to find a running vCPU in such a VMM, ... */
 #define PLACE_US     5000 /* ... and the time between them */
-#define MAX_BLIND    500  /* stops in a row without registers, before we give up */
+#define MAX_BLIND    500  /* stops in a row without registers: then give up */
 
 extern const struct us_backend_ops us_backend_kvm;
 
@@ -58,13 +55,14 @@ struct kvm {
 	uint64_t matched_ns; /* when the threads of vCPUs without one were searched */
 	unsigned n_moved;    /* changes of thread since moved_ns */
 	uint64_t moved_ns;
-	unsigned n_gone;    /* vCPUs whose thread has ended and was not replaced */
-	unsigned slot;	    /* of the capture that the caller has */
-	bool precise;	    /* the sampler's timer slack is set */
-	bool placed;	    /* the memory layout was checked against a vCPU */
-	unsigned misplaced; /* samples that it did not fit */
-	unsigned blind;	    /* stops in a row without registers */
-	struct us_err why;  /* of the error that next() returned */
+	unsigned n_gone; /* vCPUs whose thread has ended and was not replaced */
+	unsigned slot;	 /* of the capture that the caller has */
+	int arrived;	 /* the slot of a late stop to be sampled now, or -1 */
+	bool is_late;	 /* the capture that the caller has is of such a stop */
+	bool precise;	 /* the sampler's timer slack is set */
+	struct us_kvm_place place;
+	unsigned blind;	   /* stops in a row without registers */
+	struct us_err why; /* of the error that next() returned */
 };
 
 static int kvm_probe(const struct us_target *t, struct us_err *why)
@@ -153,26 +151,9 @@ static void caution(const struct us_guest *g, char *ret, size_t size)
 			 n, g->n_vcpu);
 }
 
-/* The first registers with paging show whether RAM is where we think it is. */
 static int check_place(struct kvm *k, const struct us_regs *regs)
 {
-	bool tried = false;
-	us_mem_new_sample(us_ram_mem(k->ram));
-	int r = us_ram_verify(k->ram, regs, &tried, &k->why);
-	if (!r) {
-		k->placed = tried;
-		return 0;
-	}
-	bool known = us_vmm_is_known(k->guest.vmm);
-	if (++k->misplaced < (known ? MAX_MISPLACED : MAX_STRANGE))
-		return -EAGAIN;
-	/* The VMM lays out memory in a way that uniscope does not know, or the vCPU is
-	 * in memory that was added later. */
-	us_hint(&k->why,
-		"%suse --backend bpf, as root: it learns from KVM where the guest's "
-		"memory is",
-		strcmp(k->guest.vmm, "qemu") ? "" : "give QEMU a monitor (-qmp), or ");
-	return r;
+	return us_kvm_place_check(&k->place, &k->guest, k->ram, regs, &k->why);
 }
 
 /* -EAGAIN: this vCPU cannot answer it now. */
@@ -226,6 +207,7 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 			       t->guest->pid);
 	k->guest = *t->guest;
 	k->pidfd = -1;
+	k->arrived = -1;
 	r = open_parts(k, t, e);
 	if (!r)
 		r = place_strange(k, e);
@@ -267,18 +249,25 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 	return 0;
 }
 
-/* Threads that did not stop in time may have stopped by now: resume them. */
+/* Threads that did not stop in time may have stopped by now.  One of them is sampled,
+ * the others are resumed.  Returns whether others are still to stop. */
 static bool settle_late(struct kvm *k)
 {
 	bool open = us_kvm_match_settle(&k->match, &k->guest);
 	for (unsigned i = 0; i < k->n_open; i++) {
-		us_kvm_vcpu_settle(&k->vcpu[i]);
-		open |= k->vcpu[i].hold == US_KVM_ASKED;
+		struct us_kvm_vcpu *v = &k->vcpu[i];
+		if (us_kvm_vcpu_has_stopped(v)) {
+			if (k->arrived < 0 && us_kvm_vcpu_has_waited(v))
+				k->arrived = (int)i;
+			else
+				us_kvm_vcpu_release(v);
+		}
+		open |= v->hold == US_KVM_ASKED;
 	}
-	return open;
+	return open && k->arrived < 0;
 }
 
-/* Sleep until t_ns; false: a signal came. */
+/* Sleep until t_ns, or until a late stop is to be sampled; false: a signal came. */
 static bool sleep_until(struct kvm *k, uint64_t t_ns)
 {
 	while (settle_late(k)) {
@@ -288,7 +277,7 @@ static bool sleep_until(struct kvm *k, uint64_t t_ns)
 		if (us_pacer_sleep(soon))
 			return false;
 	}
-	return us_pacer_sleep(t_ns) == 0;
+	return k->arrived >= 0 || us_pacer_sleep(t_ns) == 0;
 }
 
 static bool process_gone(const struct kvm *k, int timeout_ms)
@@ -486,23 +475,31 @@ static void tell_polling(struct kvm *k, struct us_capture *c)
 		set_halted(k, c);
 }
 
-/* 1: stopped, and *c is filled.  Otherwise it runs; -EAGAIN: no capture this time. */
-static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
+/* What a stopped vCPU does, and its registers, if there are any. */
+static void read_stopped(struct us_kvm_vcpu *v, struct us_capture *c)
 {
-	struct us_kvm_vcpu *v = &k->vcpu[slot];
-	int r = us_kvm_vcpu_stop(v);
-	if (r == -ESRCH)
-		return thread_gone(k, slot);
-	if (r < 0)
-		return -EAGAIN;
-	if (!us_kvm_vcpu_check_thread(v))
-		return vcpu_moved(k, slot);
 	bool have = false;
 	c->state = us_kvm_vcpu_read(v, &c->regs, &have);
 	c->form = have ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
 	if (c->state == US_VCPU_EXIT)
 		c->exit = us_vm_exit_code(us_exit_of_kvm(v->run->exit_reason),
 					  US_PLACE_VMM);
+}
+
+/* 1: stopped, and *c is filled.  Otherwise it runs; -EAGAIN: no capture this time. */
+static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	int r = us_kvm_vcpu_stop(v);
+	v->n_due = 0;
+	if (r == -ESRCH)
+		return thread_gone(k, slot);
+	if (r < 0)
+		return -EAGAIN;
+	if (!us_kvm_vcpu_check_thread(v))
+		return vcpu_moved(k, slot);
+	read_stopped(v, c);
+	bool have = c->form == US_CAPTURE_LIVE;
 	c->t_ns = v->asked_ns;
 	if (c->state == US_VCPU_READY)
 		c->weight = us_pacer_samples_in(&k->pacer, slot, v->waited_ns);
@@ -510,7 +507,7 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 		r = stopped_without_registers(k);
 	else if (have)
 		k->blind = 0;
-	if (!r && have && !k->placed)
+	if (!r && have && !k->place.checked)
 		r = check_place(k, &c->regs);
 	if (r)
 		return r;
@@ -556,14 +553,19 @@ static bool wants_halted(const struct kvm *k, struct us_kvm_vcpu *v)
 	       (k->pacer.schedule.wake_halted || us_kvm_vcpu_asks_start(v));
 }
 
+static void begin_capture(struct us_capture *c, unsigned slot, uint32_t weight)
+{
+	c->vcpu = (uint16_t)slot;
+	c->weight = weight;
+	c->exit = 0;
+	c->held_ns = 0;
+}
+
 static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	enum us_vcpu_state asleep = US_VCPU_OFF;
-	c->vcpu = (uint16_t)slot;
-	c->weight = 1;
-	c->exit = 0;
-	c->held_ns = 0;
+	begin_capture(c, slot, 1);
 	if (v->hold != US_KVM_FREE)
 		return -EAGAIN; /* the stop for an earlier sample is still to come */
 	int r = v->tid ? 0 : sample_threadless(k, slot, c);
@@ -600,6 +602,26 @@ static uint64_t end_sample(struct kvm *k, unsigned slot, uint32_t weight)
 	return held_ns;
 }
 
+/* The stop came so late because the thread had no CPU: all samples that were lost to it
+ * would have found the vCPU where it is now.  False: it is resumed. */
+static bool sample_arrived(struct kvm *k, struct us_capture *c)
+{
+	unsigned slot = k->slot = (unsigned)k->arrived;
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	k->arrived = -1;
+	begin_capture(c, slot, v->n_due);
+	read_stopped(v, c);
+	c->t_ns = v->stopped_ns;
+	k->is_late = v->n_due && c->form == US_CAPTURE_LIVE &&
+		     us_kvm_vcpu_check_thread(v) &&
+		     (k->place.checked || check_place(k, &c->regs) == 0);
+	if (k->is_late)
+		us_pacer_recovered(&k->pacer, v->n_due);
+	else
+		us_kvm_vcpu_release(v);
+	return k->is_late;
+}
+
 static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
 {
 	struct kvm *k = (struct kvm *)b;
@@ -610,12 +632,15 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 	for (;;) {
 		uint64_t due_ns;
 		unsigned slot = us_pacer_next(&k->pacer, &due_ns);
-		if (due_ns >= deadline_ns) {
-			sleep_until(k, deadline_ns);
+		bool is_over = due_ns >= deadline_ns;
+		if (!sleep_until(k, is_over ? deadline_ns : due_ns))
 			return 0;
-		}
-		if (!sleep_until(k, due_ns))
+		if (k->arrived >= 0 && sample_arrived(k, c))
+			return 1;
+		if (is_over)
 			return 0;
+		if (us_now_ns() < due_ns) /* it was woken for nothing */
+			continue;
 		int r = sample(k, slot, c);
 		if (r == 1) {
 			k->slot = slot;
@@ -624,6 +649,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN) {
 			end_sample(k, slot, 1);
 			us_pacer_failed(&k->pacer, 1);
+			k->vcpu[slot].n_due++;
 		}
 		if (r != -EAGAIN)
 			return r;
@@ -633,7 +659,9 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 static void kvm_release(struct us_backend *b, struct us_capture *c)
 {
 	struct kvm *k = (struct kvm *)b;
-	c->held_ns = end_sample(k, k->slot, c->weight);
+	c->held_ns = k->is_late ? us_kvm_vcpu_release(&k->vcpu[k->slot])
+				: end_sample(k, k->slot, c->weight);
+	k->is_late = false;
 }
 
 static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret)

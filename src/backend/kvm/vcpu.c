@@ -350,16 +350,28 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 	return r;
 }
 
-void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
+bool us_kvm_vcpu_has_stopped(struct us_kvm_vcpu *v)
 {
 	int status;
 	if (v->hold != US_KVM_ASKED)
-		return;
+		return false;
 	pid_t r = waitpid(v->tid, &status, __WALL | WNOHANG);
-	if (r == v->tid && !note_status(v, status))
-		us_kvm_vcpu_release(v);
-	else if (r < 0 && errno != EINTR)
+	if (r == v->tid)
+		return note_status(v, status) == 0;
+	if (r < 0 && errno != EINTR)
 		set_free(v);
+	return false;
+}
+
+void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
+{
+	if (us_kvm_vcpu_has_stopped(v))
+		us_kvm_vcpu_release(v);
+}
+
+bool us_kvm_vcpu_has_waited(const struct us_kvm_vcpu *v)
+{
+	return v->waited_ns > (v->stopped_ns - v->asked_ns) / 2;
 }
 
 uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v)
@@ -394,7 +406,7 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 		return US_VCPU_EXIT;
 	/* Without a CPU, it may still be returning from our previous sample: then the
 	 * guest has not moved since. */
-	if (v->seen && v->waited_ns > (v->stopped_ns - v->asked_ns) / 2)
+	if (v->seen && us_kvm_vcpu_has_waited(v))
 		return US_VCPU_READY;
 	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;
 }

@@ -58,6 +58,8 @@ struct us_kvm_vcpu {
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
 	uint64_t held_max_ns; /* the longest time that a release returned, also one by
 				 us_kvm_vcpu_settle() */
+	unsigned n_due; /* samples lost since it was asked to stop; kept by the caller
+			 */
 };
 
 /* Map the page of a vCPU of the process behind pidfd, in the thread that stops it.  On
@@ -111,8 +113,13 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
  * -EPERM: another tracer has it.
  */
 int us_kvm_vcpu_stop(struct us_kvm_vcpu *v);
-/* Resume a thread that has stopped after us_kvm_vcpu_stop() gave up on it. */
+/* Hot path: has a thread stopped that us_kvm_vcpu_stop() gave up on? */
+bool us_kvm_vcpu_has_stopped(struct us_kvm_vcpu *v);
+/* Hot path: resume it if it has. */
 void us_kvm_vcpu_settle(struct us_kvm_vcpu *v);
+/* Hot path, of a stopped vCPU: did its thread have no CPU for most of the time that the
+ * stop took? */
+bool us_kvm_vcpu_has_waited(const struct us_kvm_vcpu *v);
 /*
  * Hot path: resume it.  Returns the time taken from the guest: from the request to stop
  * until now, without the part in which it would have waited for a host CPU anyway.
