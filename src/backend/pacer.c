@@ -5,6 +5,7 @@
 #include "base/random.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,6 +22,9 @@
 /* Up to so many lost samples have places of their own in the schedule; of a longer wait
  * only their number matters. */
 #define MOST_STEPS 16
+#define WAITS_MEAN 32	  /* samples in the mean of waits */
+#define MOST_WAITS 0.0625 /* of them wait: the host has too few CPUs */
+#define MOST_DUE   100000 /* that a single capture stands for */
 /* The part of a state's samples that is taken is known from LEAST_FATES of them on.
  * Half of them are forgotten when there are MOST_FATES, and every FORGET_NS, so that
  * what is left out follows the host's load. */
@@ -165,17 +169,6 @@ static uint64_t whole_samples(const struct us_pacer *p, uint64_t *lost_ns)
 	return n * p->weight;
 }
 
-uint32_t us_pacer_samples_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
-{
-	/* Half an interval less: the schedule has the next sample due that early. */
-	double interval = (double)p->interval_ns * us_pacer_stretch(p, slot);
-	double samples = (double)stood_ns / interval - 0.5;
-	if (samples < 0)
-		return 1;
-	samples += us_random_share(&p->random);
-	return samples < UINT32_MAX / 2 ? 1 + (uint32_t)samples : UINT32_MAX / 2;
-}
-
 bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns)
 {
 	return now_ns >= p->slot[slot].fits_ns && us_pacer_stretch(p, slot) <= 1;
@@ -193,14 +186,44 @@ static void spend(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 	s->fits_ns = window_fits_at(p, s);
 }
 
+/*
+ * A vCPU that had to wait for a CPU loses it once more when it is stopped.  At
+ * distances that are never short, what it does just behind a stop would not be seen.
+ */
+static uint64_t any_distance(struct us_pacer *p)
+{
+	return (uint64_t)((double)p->interval_ns *
+			  -log1p(-us_random_share(&p->random))) +
+	       1;
+}
+
 /* The distance from one due sample to the next.  What the budget adds counts as backed
  * off. */
 static uint64_t step(struct us_pacer *p, struct us_pacer_slot *s, double stretch)
 {
-	uint64_t distance = random_distance(p);
+	bool any = s->waits > MOST_WAITS;
+	uint64_t distance = any ? any_distance(p) : random_distance(p);
 	uint64_t more = (uint64_t)((stretch - 1) * (double)distance);
 	s->backed_ns += more;
 	return distance + more;
+}
+
+uint32_t us_pacer_due_in(struct us_pacer *p, unsigned slot, uint64_t from_ns,
+			 uint64_t until_ns)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	double stretch = us_pacer_stretch(p, slot);
+	uint32_t n = 1;
+	s->ahead_ns = step(p, s, stretch);
+	while (s->due_ns + s->ahead_ns < until_ns && n < MOST_DUE) {
+		s->due_ns += s->ahead_ns;
+		if (s->due_ns < from_ns)
+			s->late_ns += (uint64_t)((double)s->ahead_ns / stretch);
+		else
+			n++;
+		s->ahead_ns = step(p, s, stretch);
+	}
+	return n;
 }
 
 /* n samples, in the states to both sides of the mean. */
@@ -223,7 +246,10 @@ static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
 {
 	struct us_pacer_slot *s = &p->slot[slot];
 	double stretch = us_pacer_stretch(p, slot);
-	uint64_t from = now_ns + p->interval_ns / REST_PART;
+	/* A wait has stolen nothing.  A rest behind it would be of what follows waits
+	 * only, which is what the guest does when it has a CPU again. */
+	bool rests = !s->ahead_ns && s->waits <= MOST_WAITS;
+	uint64_t from = rests ? now_ns + p->interval_ns / REST_PART : now_ns;
 	uint64_t interval = (uint64_t)(stretch * (double)p->interval_ns);
 	if (now_ns - last_ns > MOST_STEPS * interval) {
 		uint64_t n = (now_ns - last_ns) / interval - 1;
@@ -234,7 +260,8 @@ static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
 	}
 	uint64_t backed_ns = s->backed_ns;
 	s->planned.from_ns = last_ns;
-	uint64_t due = last_ns + step(p, s, stretch);
+	uint64_t due = last_ns + (s->ahead_ns ? s->ahead_ns : step(p, s, stretch));
+	s->ahead_ns = 0;
 	while (due < from) {
 		backed_ns = s->backed_ns;
 		s->planned.from_ns = due;
@@ -312,20 +339,11 @@ static void done(struct us_pacer *p, unsigned slot, uint64_t now_ns, uint64_t st
 	bool retired = s->due_ns == UINT64_MAX; /* meanwhile */
 	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
 	uint64_t held = since_due < held_ns ? since_due : held_ns;
-	uint64_t stood_ns = 0;
 	spend(p, slot, now_ns, stolen_ns);
-	/* The time that the further samples stand for is not late. */
-	if (samples > 1) {
-		double more = (double)(samples - 1) * (double)p->interval_ns;
-		double stood = more * us_pacer_stretch(p, slot);
-		uint64_t most = since_due - held;
-		stood_ns = stood < (double)most ? (uint64_t)stood : most;
-		s->backed_ns += stood_ns > more ? stood_ns - (uint64_t)more : 0;
-	}
+	s->waits += ((s->ahead_ns != 0) - s->waits) / WAITS_MEAN;
 	s->fates[s->state].taken += samples;
 	s->late_ns += held;
-	uint64_t next = next_due(p, slot, now_ns - (since_due - held - stood_ns),
-				 now_ns);
+	uint64_t next = next_due(p, slot, now_ns - (since_due - held), now_ns);
 	uint64_t late = whole_samples(p, &s->late_ns);
 	uint64_t backed_off = whole_samples(p, &s->backed_ns);
 	uint64_t taken = (uint64_t)p->weight * samples;

@@ -43,6 +43,9 @@ struct us_pacer_slot {
 	uint64_t due_ns;	     /* next sample; UINT64_MAX: never */
 	uint64_t late_ns, backed_ns; /* time lost, not yet a whole sample's */
 	struct us_pacer_plan planned;
+	uint64_t ahead_ns; /* distance to the next sample, if it is known; or 0 */
+	double waits; /* part of recent samples for which us_pacer_due_in() was called
+		       */
 	uint64_t fits_ns;  /* the budget allows no sample before this time */
 	double cost_ns;	   /* mean of recent samples that cost something */
 	double dearest_ns; /* of the first ones */
@@ -119,12 +122,13 @@ void us_pacer_done_stood(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 			 uint64_t stolen_ns, uint64_t stood_ns);
 
 /*
- * The same for a sample that waited for a vCPU which had stayed at one place for some
- * time: the sample stands for all samples that would have found the vCPU there.
- * samples is their number, from us_pacer_samples_in() for that time (called before the
- * next sample is done).  It is the capture's weight, 1 or more.
+ * For a sample that waited for a vCPU which stayed at one place meanwhile, from from_ns
+ * until until_ns: how many samples came due in that time, with this one.  They would
+ * have found the vCPU there: this is the capture's weight.  Then the sample is over
+ * with us_pacer_done_for(), for as many.
  */
-uint32_t us_pacer_samples_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns);
+uint32_t us_pacer_due_in(struct us_pacer *p, unsigned slot, uint64_t from_ns,
+			 uint64_t until_ns);
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		       uint64_t stolen_ns, uint32_t samples);
 

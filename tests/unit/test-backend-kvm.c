@@ -158,7 +158,10 @@ static void looks_are_true(void **state)
 		assert_in_range(c.vcpu, 0, 1);
 		n[c.vcpu]++;
 		taken += c.weight;
-		if (c.state == US_VCPU_GUEST || c.state == US_VCPU_READY) {
+		/* Without registers it waited for a CPU because of the last sample. */
+		assert_true(c.state != US_VCPU_GUEST || c.form == US_CAPTURE_LIVE);
+		if (c.form == US_CAPTURE_LIVE &&
+		    (c.state == US_VCPU_GUEST || c.state == US_VCPU_READY)) {
 			assert_true_look(r, b, &c);
 			const char *f = us_elf_image_find(r->image, c.regs.pc)->name;
 			spins += !strcmp(f, "f60") || !strcmp(f, "f30") ||

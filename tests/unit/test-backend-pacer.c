@@ -380,7 +380,9 @@ static void a_wait_is_weighed(void **state)
 				turn += length;
 			}
 			uint64_t wait = waits ? turn - due : 0;
-			uint32_t samples = us_pacer_samples_in(&p, 0, wait);
+			uint32_t samples = 1;
+			if (waits)
+				samples = us_pacer_due_in(&p, 0, due, turn);
 			w->now = due + wait + cost;
 			us_pacer_done_for(&p, 0, w->now, cost, samples);
 			waiting += waits ? samples : 0;
@@ -391,7 +393,7 @@ static void a_wait_is_weighed(void **state)
 		uint64_t share = waiting * 1000 / p.taken;
 		uint64_t truth = waited_ns / 1000 / ms;
 		assert_in_range(share, truth - 15, truth + 15);
-		assert_true(c.late * 10 < c.due);
+		assert_true(c.late * 50 < c.due);
 		free(w);
 	}
 }

@@ -4,11 +4,8 @@
  * vCPU's thread with ptrace and reads the registers from the page it shares with KVM.
  */
 #include "backend/after_hlt.h"
-#include "backend/kvm/match.h"
-#include "backend/kvm/place.h"
+#include "backend/kvm/kvm_priv.h"
 #include "backend/kvm/probe.h"
-#include "backend/kvm/vcpu.h"
-#include "backend/pacer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -25,52 +22,20 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define SETTLE_NS US_NS_PER_MS	/* how often to check for a late stop */
-#define MATCH_NS  US_NS_PER_SEC /* how often to search for a vCPU's thread, ... */
-/* ... and if the vCPU has run since, or if no thread of any vCPU is known */
-#define MATCH_RUN_NS (50 * US_NS_PER_MS)
-#define GONE_MS	     1000
-#define RESET_PC     0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
-#define MAX_MOVED    4	/* changes of thread within MOVED_NS: then give up, ... */
-#define MAX_MISSED   20 /* ... and with so many runs in a thread that no search finds */
-#define MOVED_NS     (60 * US_NS_PER_SEC)
-#define PLACE_ROUNDS 40	  /* tries to find a running vCPU in such a VMM, ... */
+#define SETTLE_NS    US_NS_PER_MS /* how often to check for a late stop */
+#define RESET_PC     0xfffffff0	  /* Intel SDM volume 3, 9.1.4 */
+#define PLACE_ROUNDS 40	  /* tries to find a running vCPU in a strange VMM, ... */
 #define PLACE_US     5000 /* ... and the time between them */
 #define MAX_BLIND    500  /* stops in a row without registers: then give up */
 
 extern const struct us_backend_ops us_backend_kvm;
-
-struct kvm {
-	struct us_backend base;
-	struct us_guest guest;
-	int pidfd;
-	struct us_kvm_match match;
-	struct us_ram *ram;
-	struct us_paging paging; /* to look at the code of a vCPU */
-	struct us_pacer pacer;
-	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
-	uint64_t ended_ns[US_MAX_VCPUS];       /* when its last thread had ended, if
-						  another one is searched for */
-	unsigned n_open;		       /* of vcpu[] */
-	uint64_t matched_ns; /* when the threads of vCPUs without one were searched */
-	unsigned n_moved;    /* changes of thread since moved_ns */
-	uint64_t moved_ns;
-	unsigned n_gone; /* vCPUs whose thread has ended and was not replaced */
-	unsigned slot;	 /* of the capture that the caller has */
-	int arrived;	 /* the slot of a late stop to be sampled now, or -1 */
-	bool is_late;	 /* the capture that the caller has is of such a stop */
-	bool precise;	 /* the sampler's timer slack is set */
-	struct us_kvm_place place;
-	unsigned blind;	   /* stops in a row without registers */
-	struct us_err why; /* of the error that next() returned */
-};
 
 static int kvm_probe(const struct us_target *t, struct us_err *why)
 {
 	return us_kvm_probe(t, why) == 0;
 }
 
-static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
+static int open_ram(struct us_kvm *k, const struct us_target *t, struct us_err *e)
 {
 	struct us_qmp *monitor = NULL;
 	/* The monitor knows the layout best.  If it is busy, the layout is found in the
@@ -84,7 +49,7 @@ static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
 	return r;
 }
 
-static int open_vcpu(struct kvm *k, unsigned i, struct us_err *e)
+static int open_vcpu(struct us_kvm *k, unsigned i, struct us_err *e)
 {
 	struct us_vcpu *which = &k->guest.vcpu[i];
 	int r = us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, which, e);
@@ -95,7 +60,7 @@ static int open_vcpu(struct kvm *k, unsigned i, struct us_err *e)
 	return us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, which, e);
 }
 
-static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e)
+static int open_parts(struct us_kvm *k, const struct us_target *t, struct us_err *e)
 {
 	k->pidfd = us_kvm_open_process(&k->guest, e);
 	if (k->pidfd < 0)
@@ -111,7 +76,7 @@ static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e
 	return r;
 }
 
-static void fini(struct kvm *k)
+static void fini(struct us_kvm *k)
 {
 	us_kvm_match_close(&k->match, &k->guest);
 	for (unsigned i = 0; i < k->n_open; i++)
@@ -122,23 +87,15 @@ static void fini(struct kvm *k)
 
 static void kvm_close(struct us_backend *b)
 {
-	struct kvm *k = (struct kvm *)b;
+	struct us_kvm *k = (struct us_kvm *)b;
 	if (k)
 		fini(k);
 	free(k);
 }
 
-static unsigned count_threadless(const struct us_guest *g)
-{
-	unsigned n = 0;
-	for (unsigned i = 0; i < g->n_vcpu; i++)
-		n += !g->vcpu[i].tid;
-	return n;
-}
-
 static void caution(const struct us_guest *g, char *ret, size_t size)
 {
-	unsigned n = count_threadless(g);
+	unsigned n = us_kvm_count_threadless(g);
 	if (g->n_vcpu_beyond)
 		snprintf(ret, size,
 			 "%u more vCPUs are not sampled: uniscope supports %d at most",
@@ -151,13 +108,13 @@ static void caution(const struct us_guest *g, char *ret, size_t size)
 			 n, g->n_vcpu);
 }
 
-static int check_place(struct kvm *k, const struct us_regs *regs)
+static int check_place(struct us_kvm *k, const struct us_regs *regs)
 {
 	return us_kvm_place_check(&k->place, &k->guest, k->ram, regs, &k->why);
 }
 
 /* -EAGAIN: this vCPU cannot answer it now. */
-static int place_by(struct kvm *k, struct us_kvm_vcpu *v)
+static int place_by(struct us_kvm *k, struct us_kvm_vcpu *v)
 {
 	struct us_regs regs = { 0 };
 	enum us_vcpu_state asleep;
@@ -178,7 +135,7 @@ static int place_by(struct kvm *k, struct us_kvm_vcpu *v)
  * An unknown VMM may lay out memory in any way: check it against a running vCPU before
  * reporting anything.  If none runs in all that time, accept the VMM.
  */
-static int place_strange(struct kvm *k, struct us_err *e)
+static int place_strange(struct us_kvm *k, struct us_err *e)
 {
 	int r = us_vmm_is_known(k->guest.vmm) ? 0 : -EAGAIN;
 	for (unsigned round = 0; r == -EAGAIN && round < PLACE_ROUNDS; round++) {
@@ -201,7 +158,7 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 	int r = us_kvm_probe(t, e);
 	if (r < 0)
 		return r;
-	struct kvm *k = calloc(1, sizeof(*k));
+	struct us_kvm *k = calloc(1, sizeof(*k));
 	if (!k)
 		return us_fail(e, -ENOMEM, "attach to pid %d: out of memory",
 			       t->guest->pid);
@@ -239,7 +196,7 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 		     struct us_err *e)
 {
-	struct kvm *k = (struct kvm *)b;
+	struct us_kvm *k = (struct us_kvm *)b;
 	us_pacer_init(&k->pacer, s, b->n_vcpu, 1, us_now_ns());
 	if (!k->pacer.n_active)
 		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
@@ -251,7 +208,7 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 
 /* Threads that did not stop in time may have stopped by now.  One of them is sampled,
  * the others are resumed.  Returns whether others are still to stop. */
-static bool settle_late(struct kvm *k)
+static bool settle_late(struct us_kvm *k)
 {
 	bool open = us_kvm_match_settle(&k->match, &k->guest);
 	for (unsigned i = 0; i < k->n_open; i++) {
@@ -268,7 +225,7 @@ static bool settle_late(struct kvm *k)
 }
 
 /* Sleep until t_ns, or until a late stop is to be sampled; false: a signal came. */
-static bool sleep_until(struct kvm *k, uint64_t t_ns)
+static bool sleep_until(struct us_kvm *k, uint64_t t_ns)
 {
 	while (settle_late(k)) {
 		uint64_t soon = us_now_ns() + SETTLE_NS;
@@ -277,167 +234,20 @@ static bool sleep_until(struct kvm *k, uint64_t t_ns)
 		if (us_pacer_sleep(soon))
 			return false;
 	}
-	return k->arrived >= 0 || us_pacer_sleep(t_ns) == 0;
+	if (k->arrived >= 0 || us_now_ns() >= t_ns)
+		return true;
+	bool slept = us_pacer_sleep(t_ns) == 0;
+	k->awake_ns = us_now_ns();
+	return slept;
 }
 
-static bool process_gone(const struct kvm *k, int timeout_ms)
-{
-	struct pollfd p = { .fd = k->pidfd, .events = POLLIN };
-	return poll(&p, 1, timeout_ms) > 0;
-}
-
-static int vmm_gone(struct kvm *k)
-{
-	return us_fail(&k->why, -ESRCH, "the VMM, pid %d, has ended", k->guest.pid);
-}
-
-/* No thread has followed the last one: the vCPU was unplugged, or the VMM ends.  The
- * others are not made to wait until that is clear: in the VMM their threads end, too.
- */
-static int vcpu_gone(struct kvm *k, unsigned slot)
-{
-	us_pacer_retire(&k->pacer, slot);
-	bool all = ++k->n_gone >= k->pacer.n_active;
-	if (process_gone(k, all ? GONE_MS : 0))
-		return vmm_gone(k);
-	if (!all)
-		return -EAGAIN;
-	return us_fail(&k->why, -ESRCH,
-		       "the guest's vCPUs have ended; the VMM, pid %d, goes on",
-		       k->guest.pid);
-}
-
-/* A vCPU thread has ended: with its VMM, because the vCPU was unplugged, or another
- * thread goes on with the vCPU: then it is found like that of any other. */
-static int thread_gone(struct kvm *k, unsigned slot)
-{
-	if (process_gone(k, 0))
-		return vmm_gone(k);
-	k->guest.vcpu[slot].tid = 0;
-	k->ended_ns[slot] = us_now_ns();
-	int r = us_kvm_vcpu_set_thread(&k->vcpu[slot], k->guest.pid,
-				       &k->guest.vcpu[slot], NULL);
-	return r ? r : -EAGAIN;
-}
-
-static int stopped_without_registers(struct kvm *k)
+static int stopped_without_registers(struct us_kvm *k)
 {
 	if (++k->blind < MAX_BLIND)
 		return 0;
 	return us_fail(&k->why, -EOPNOTSUPP,
 		       "KVM stored no registers of pid %d in %u stops", k->guest.pid,
 		       k->blind);
-}
-
-/* If threads take turns with the vCPUs, samples would show something else than what the
- * vCPUs do. */
-static int refuse_turns(struct kvm *k)
-{
-	us_fail(&k->why, -EOPNOTSUPP,
-		"the threads of pid %d take turns with its vCPUs: the kvm "
-		"backend cannot see which thread runs which",
-		k->guest.pid);
-	us_hint(&k->why, "use --backend bpf, as root");
-	return -EOPNOTSUPP;
-}
-
-/* A vCPU may be unplugged and plugged in again in a long recording; turns are quick. */
-static int count_move(struct kvm *k)
-{
-	uint64_t now_ns = us_now_ns();
-	if (!k->n_moved || now_ns - k->moved_ns > MOVED_NS) {
-		k->moved_ns = now_ns;
-		k->n_moved = 0;
-	}
-	return ++k->n_moved < MAX_MOVED ? -EAGAIN : refuse_turns(k);
-}
-
-/*
- * A thread runs this vCPU, but the search has not caught that thread at it.  By itself
- * that says little: the thread may have been between two runs, or not have stopped yet.
- * If the vCPU idles in the VMM, it says nothing.
- */
-static int count_miss(struct kvm *k, struct us_kvm_vcpu *v)
-{
-	if (k->match.n_asked || v->idles)
-		return -EAGAIN;
-	return ++v->n_missed < MAX_MISSED ? -EAGAIN : refuse_turns(k);
-}
-
-/* Another thread runs this vCPU now: find it. */
-static int vcpu_moved(struct kvm *k, unsigned slot)
-{
-	struct us_kvm_vcpu *v = &k->vcpu[slot];
-	bool proven = v->proven;
-	us_kvm_vcpu_release(v);
-	k->guest.vcpu[slot].tid = 0;
-	int r = us_kvm_vcpu_set_thread(v, k->guest.pid, &k->guest.vcpu[slot], NULL);
-	/* If the thread was never proven right, its name was misleading: that is no
-	 * change of thread. */
-	return r || !proven ? -EAGAIN : count_move(k);
-}
-
-/* Search for the thread of a vCPU that has no known one.  False: it is too early. */
-static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
-{
-	struct us_vcpu *which = &k->guest.vcpu[slot];
-	uint64_t since = us_now_ns() - k->matched_ns;
-	bool soon = has_run || k->ended_ns[slot] ||
-		    count_threadless(&k->guest) == k->guest.n_vcpu;
-	bool look = since > (soon ? MATCH_RUN_NS : MATCH_NS);
-	if (look) {
-		us_kvm_match_again(&k->match, &k->guest);
-		k->matched_ns = us_now_ns();
-	}
-	/* A search for another vCPU's thread may have found it.  If it cannot be set,
-	 * the vCPU has no thread. */
-	if (which->tid &&
-	    us_kvm_vcpu_set_thread(&k->vcpu[slot], k->guest.pid, which, NULL))
-		which->tid = 0;
-	k->vcpu[slot].proven = which->tid;
-	return look;
-}
-
-/* Has it been without a thread for so long that none will come? */
-static bool has_ended(struct kvm *k, unsigned slot, bool has_run)
-{
-	uint64_t *ended_ns = &k->ended_ns[slot], now_ns = us_now_ns();
-	if (*ended_ns && has_run)
-		*ended_ns = now_ns;
-	return *ended_ns && now_ns - *ended_ns > GONE_MS * US_NS_PER_MS;
-}
-
-/* What a vCPU without a thread does.  Between two threads it is the VMM's turn. */
-static enum us_vcpu_state threadless_state(const struct kvm *k, unsigned slot,
-					   bool halted)
-{
-	if (halted)
-		return US_VCPU_HALTED;
-	return k->ended_ns[slot] ? US_VCPU_EXIT : US_VCPU_OFF;
-}
-
-/* 0: a thread is known now; 1: *c says what the vCPU does without; else as sample(). */
-static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
-{
-	struct us_kvm_vcpu *v = &k->vcpu[slot];
-	bool has_run = us_kvm_vcpu_has_run(v), halted = us_kvm_vcpu_has_halted(v);
-	bool looked = look_for_thread(k, slot, has_run);
-	if (v->tid) {
-		k->ended_ns[slot] = 0;
-		return 0;
-	}
-	if (looked && process_gone(k, 0))
-		return vmm_gone(k); /* no thread of this vCPU shows it */
-	if (has_ended(k, slot, has_run) && looked)
-		return vcpu_gone(k, slot);
-	if (has_run)
-		return looked ? count_miss(k, v) : -EAGAIN;
-	if (v->idles && !halted)
-		return -EAGAIN; /* it runs */
-	c->state = (uint8_t)threadless_state(k, slot, halted);
-	c->form = US_CAPTURE_NONE;
-	c->t_ns = us_now_ns();
-	return 1;
 }
 
 struct code_of {
@@ -452,7 +262,7 @@ static bool read_code(void *ctx, us_gva at, void *buf, size_t len)
 }
 
 /* Halted vCPUs have stacks only if they are asked for. */
-static void set_halted(const struct kvm *k, struct us_capture *c)
+static void set_halted(const struct us_kvm *k, struct us_capture *c)
 {
 	c->state = US_VCPU_HALTED;
 	if (!k->pacer.schedule.wake_halted)
@@ -465,7 +275,7 @@ static void set_halted(const struct kvm *k, struct us_capture *c)
  * and a stop makes it leave KVM_RUN as if it had been in the guest; only the code shows
  * that it was not.
  */
-static void tell_polling(struct kvm *k, struct us_capture *c)
+static void tell_polling(struct us_kvm *k, struct us_capture *c)
 {
 	struct code_of of = { &k->paging, &c->regs.space };
 	if (c->state != US_VCPU_GUEST || c->form != US_CAPTURE_LIVE)
@@ -486,23 +296,33 @@ static void read_stopped(struct us_kvm_vcpu *v, struct us_capture *c)
 					  US_PLACE_VMM);
 }
 
+/* n samples came due while the thread of this vCPU was to stop, and waited for a CPU.
+ * The first may have found it with one; one that sleeps does not want any. */
+static void divide_wait(struct us_kvm *k, struct us_capture *c, uint32_t n)
+{
+	bool all = c->state != US_VCPU_GUEST && c->state != US_VCPU_EXIT;
+	c->weight = all ? n : 1;
+	k->wait.n = n - c->weight;
+	k->wait.t_ns = k->vcpu[c->vcpu].stopped_ns;
+}
+
 /* 1: stopped, and *c is filled.  Otherwise it runs; -EAGAIN: no capture this time. */
-static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample_running(struct us_kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	v->awake_ns = k->awake_ns;
 	int r = us_kvm_vcpu_stop(v);
+	k->awake_ns = us_now_ns();
 	v->n_due = 0;
 	if (r == -ESRCH)
-		return thread_gone(k, slot);
+		return us_kvm_thread_gone(k, slot);
 	if (r < 0)
 		return -EAGAIN;
 	if (!us_kvm_vcpu_check_thread(v))
-		return vcpu_moved(k, slot);
+		return us_kvm_vcpu_moved(k, slot);
 	read_stopped(v, c);
 	bool have = c->form == US_CAPTURE_LIVE;
 	c->t_ns = v->asked_ns;
-	if (c->state == US_VCPU_READY)
-		c->weight = us_pacer_samples_in(&k->pacer, slot, v->waited_ns);
 	if (!have && !v->nested && c->state != US_VCPU_OFF)
 		r = stopped_without_registers(k);
 	else if (have)
@@ -527,7 +347,7 @@ static bool is_unstarted(struct us_capture *c)
 
 /* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
  * waiting when it is resumed. */
-static int sample_halted(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample_halted(struct us_kvm *k, unsigned slot, struct us_capture *c)
 {
 	int r = sample_running(k, slot, c);
 	bool unstarted = r == 1 && is_unstarted(c);
@@ -538,7 +358,7 @@ static int sample_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 	return r;
 }
 
-static int sample_awake(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample_awake(struct us_kvm *k, unsigned slot, struct us_capture *c)
 {
 	int r = sample_running(k, slot, c);
 	/* Our own stop made its thread run, on its way back to where it waits. */
@@ -547,7 +367,7 @@ static int sample_awake(struct kvm *k, unsigned slot, struct us_capture *c)
 	return r;
 }
 
-static bool wants_halted(const struct kvm *k, struct us_kvm_vcpu *v)
+static bool wants_halted(const struct us_kvm *k, struct us_kvm_vcpu *v)
 {
 	return us_kvm_thread_is_in_run(&v->thread) &&
 	       (k->pacer.schedule.wake_halted || us_kvm_vcpu_asks_start(v));
@@ -561,14 +381,14 @@ static void begin_capture(struct us_capture *c, unsigned slot, uint32_t weight)
 	c->held_ns = 0;
 }
 
-static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample(struct us_kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	enum us_vcpu_state asleep = US_VCPU_OFF;
 	begin_capture(c, slot, 1);
 	if (v->hold != US_KVM_FREE)
 		return -EAGAIN; /* the stop for an earlier sample is still to come */
-	int r = v->tid ? 0 : sample_threadless(k, slot, c);
+	int r = v->tid ? 0 : us_kvm_sample_threadless(k, slot, c);
 	if (r)
 		return r;
 	enum us_kvm_doing doing = us_kvm_vcpu_peek(v, &asleep);
@@ -576,10 +396,10 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 		v->asleep_ns = 0;
 	switch (doing) {
 	case US_KVM_VANISHED:
-		return thread_gone(k, slot);
+		return us_kvm_thread_gone(k, slot);
 	case US_KVM_ASLEEP:
 		if (us_kvm_vcpu_is_elsewhere(v))
-			return vcpu_moved(k, slot);
+			return us_kvm_vcpu_moved(k, slot);
 		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
 			return sample_halted(k, slot, c);
 		if (asleep == US_VCPU_HALTED && v->unstarted)
@@ -595,7 +415,7 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 }
 
 /* Resume the vCPU and plan its next sample.  Returns how long it was held. */
-static uint64_t end_sample(struct kvm *k, unsigned slot, uint32_t weight)
+static uint64_t end_sample(struct us_kvm *k, unsigned slot, uint32_t weight)
 {
 	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);
 	us_pacer_done_for(&k->pacer, slot, us_now_ns(), held_ns, weight);
@@ -604,31 +424,58 @@ static uint64_t end_sample(struct kvm *k, unsigned slot, uint32_t weight)
 
 /* The stop came so late because the thread had no CPU: all samples that were lost to it
  * would have found the vCPU where it is now.  False: it is resumed. */
-static bool sample_arrived(struct kvm *k, struct us_capture *c)
+static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 {
 	unsigned slot = k->slot = (unsigned)k->arrived;
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	k->arrived = -1;
-	begin_capture(c, slot, v->n_due);
+	begin_capture(c, slot, 1);
 	read_stopped(v, c);
 	c->t_ns = v->stopped_ns;
-	k->is_late = v->n_due && c->form == US_CAPTURE_LIVE &&
-		     us_kvm_vcpu_check_thread(v) &&
-		     (k->place.checked || check_place(k, &c->regs) == 0);
-	if (k->is_late)
-		us_pacer_recovered(&k->pacer, v->n_due);
-	else
+	k->is_counted = v->n_due && c->form == US_CAPTURE_LIVE &&
+			us_kvm_vcpu_check_thread(v) &&
+			(k->place.checked || check_place(k, &c->regs) == 0);
+	if (k->is_counted) {
+		divide_wait(k, c, v->n_due);
+		us_pacer_recovered(&k->pacer, c->weight);
+	} else {
 		us_kvm_vcpu_release(v);
-	return k->is_late;
+	}
+	return k->is_counted;
+}
+
+/* The samples that found it waiting after the last one, if that found it with a CPU. */
+static int tell_wait(struct us_kvm *k, struct us_capture *c)
+{
+	begin_capture(c, k->slot, k->wait.n);
+	c->state = US_VCPU_READY;
+	c->form = US_CAPTURE_NONE;
+	c->t_ns = k->wait.t_ns;
+	us_pacer_recovered(&k->pacer, k->wait.n);
+	k->wait.n = 0;
+	k->is_counted = true;
+	return 1;
+}
+
+/* A stop that waited stands for what came due meanwhile. */
+static void weigh(struct us_kvm *k, unsigned slot, struct us_capture *c)
+{
+	const struct us_kvm_vcpu *v = &k->vcpu[slot];
+	if (v->hold == US_KVM_STOPPED && us_kvm_vcpu_has_waited(v))
+		divide_wait(
+			k, c,
+			us_pacer_due_in(&k->pacer, slot, v->asked_ns, v->stopped_ns));
 }
 
 static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
 {
-	struct kvm *k = (struct kvm *)b;
+	struct us_kvm *k = (struct us_kvm *)b;
 	/* The kernel may otherwise wake us 50 us late, to save power. */
 	if (!k->precise)
 		k->precise = prctl(PR_SET_TIMERSLACK, 1) == 0;
 	us_ram_look_again(k->ram, us_now_ns());
+	if (k->wait.n)
+		return tell_wait(k, c);
 	for (;;) {
 		uint64_t due_ns;
 		unsigned slot = us_pacer_next(&k->pacer, &due_ns);
@@ -644,6 +491,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 		int r = sample(k, slot, c);
 		if (r == 1) {
 			k->slot = slot;
+			weigh(k, slot, c);
 			return 1;
 		}
 		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN) {
@@ -658,15 +506,19 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 
 static void kvm_release(struct us_backend *b, struct us_capture *c)
 {
-	struct kvm *k = (struct kvm *)b;
-	c->held_ns = k->is_late ? us_kvm_vcpu_release(&k->vcpu[k->slot])
-				: end_sample(k, k->slot, c->weight);
-	k->is_late = false;
+	struct us_kvm *k = (struct us_kvm *)b;
+	if (k->is_counted) {
+		c->held_ns = us_kvm_vcpu_release(&k->vcpu[k->slot]);
+	} else {
+		c->held_ns = end_sample(k, k->slot, c->weight + k->wait.n);
+		us_pacer_failed(&k->pacer, k->wait.n); /* until they are told of */
+	}
+	k->is_counted = false;
 }
 
 static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret)
 {
-	const struct kvm *k = (const struct kvm *)b;
+	const struct us_kvm *k = (const struct us_kvm *)b;
 	us_pacer_counts(&k->pacer, us_now_ns(), ret);
 	/* A stop that came too late, or found nothing, has no capture. */
 	for (unsigned i = 0; i < k->n_open; i++)
@@ -676,7 +528,7 @@ static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret
 
 static void kvm_explain(const struct us_backend *b, int code, struct us_err *e)
 {
-	const struct kvm *k = (const struct kvm *)b;
+	const struct us_kvm *k = (const struct us_kvm *)b;
 	*e = k->why;
 	e->code = code;
 }

@@ -19,7 +19,7 @@
 #define PAGE	     4096
 #define WANTED	     (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
 #define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, after a signal */
-#define LONG_STOP_NS (100 * US_NS_PER_US) /* worth asking what it waited for */
+#define LONG_STOP_NS (20 * US_NS_PER_US)  /* worth asking what it waited for */
 #define REAP_NS	     US_NS_PER_SEC
 #define POLL_NS	     (100 * US_NS_PER_US)
 
@@ -252,11 +252,17 @@ static void note_waiting(struct us_kvm_vcpu *v)
 	v->stopped_ns = us_now_ns();
 	uint64_t took = v->stopped_ns - v->asked_ns;
 	v->waited_ns = 0;
+	v->had_no_cpu = false;
 	if (took < LONG_STOP_NS)
 		return;
-	uint64_t delay = run_delay(v);
-	if (delay > v->delay_ns)
-		v->waited_ns = delay - v->delay_ns < took ? delay - v->delay_ns : took;
+	uint64_t delay = run_delay(v), wait = delay - v->delay_ns;
+	if (delay <= v->delay_ns)
+		return;
+	/* A wait is added to the sum as a whole when it ends, so the length tells when
+	 * this one began.  If that was when the sampler woke up, it ran until then. */
+	bool woke = v->awake_ns && v->awake_ns < v->asked_ns;
+	v->had_no_cpu = wait > v->stopped_ns - (woke ? v->awake_ns : v->asked_ns);
+	v->waited_ns = wait < took ? wait : took;
 }
 
 /* Process a status of waitpid().  0: stopped; -ESRCH: ended. */
@@ -406,7 +412,7 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 		return US_VCPU_EXIT;
 	/* Without a CPU, it may still be returning from our previous sample: then the
 	 * guest has not moved since. */
-	if (v->seen && us_kvm_vcpu_has_waited(v))
+	if (v->seen && v->had_no_cpu)
 		return US_VCPU_READY;
 	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;
 }

@@ -56,6 +56,8 @@ struct us_kvm_vcpu {
 	uint64_t stopped_ns;   /* when it had stopped */
 	uint64_t delay_ns; /* total time that it had waited for host CPUs before that */
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
+	uint64_t awake_ns;  /* set by the caller: since when it has had a CPU itself */
+	bool had_no_cpu;    /* this thread waited for one already then */
 	uint64_t held_max_ns; /* the longest time that a release returned, also one by
 				 us_kvm_vcpu_settle() */
 	unsigned n_due; /* samples lost since it was asked to stop; kept by the caller
@@ -118,7 +120,7 @@ bool us_kvm_vcpu_has_stopped(struct us_kvm_vcpu *v);
 /* Hot path: resume it if it has. */
 void us_kvm_vcpu_settle(struct us_kvm_vcpu *v);
 /* Hot path, of a stopped vCPU: did its thread have no CPU for most of the time that the
- * stop took? */
+ * stop took?  It may have lost its CPU only because the caller woke up. */
 bool us_kvm_vcpu_has_waited(const struct us_kvm_vcpu *v);
 /*
  * Hot path: resume it.  Returns the time taken from the guest: from the request to stop
@@ -130,7 +132,7 @@ uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v);
  * Hot path: the registers of a stopped vCPU.  When it was asked to stop,
  *
  * - US_VCPU_GUEST: it was running guest code;
- * - US_VCPU_READY: it would have been, but had no host CPU;
+ * - US_VCPU_READY: it would have been, but had no host CPU then;
  * - US_VCPU_EXIT: it had left the guest already, for the VMM to do something.  The
  *   registers are those of that exit.
  *
