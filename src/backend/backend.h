@@ -224,6 +224,11 @@ struct us_backend_ops {
 	 * the vCPUs are there, in the format of us_running_pc_text().  May be NULL. */
 	void (*gathers)(const struct us_backend *b, char *ret, size_t size);
 
+	/* After the last next() and let_go(): how many vCPUs were plugged in since
+	 * open() and are not sampled; 0: none, or not known.  It may stop the guest for
+	 * a moment, as a sample does.  May be NULL. */
+	unsigned (*late_vcpus)(struct us_backend *b);
+
 	/* With US_CAP_FUNCTIONS: does the guest run the code of the images, as far as
 	 * was seen?  1: it does; -1: it does not; 0: not known.  Any thread may call
 	 * it. */

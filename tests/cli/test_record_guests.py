@@ -71,34 +71,59 @@ class RecordGuests(GuestCli):
         self.fails(1, "sh: it ended with status 7 before it had a guest",
                    "record", "-o", out, "--", "sh", "-c", "sleep 1; exit 7")
 
-    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
-    def test_late_vcpu(self):
-        """A vCPU that is plugged in while gdb's way samples is missing, and that is told."""
+    def late_vcpu(self, backend, names, by_stub=False):
+        """Record a guest into which a vCPU is plugged meanwhile."""
         sock, other, stub, out = map(self.path, ("monitor", "other", "stub", "out.data"))
         vm = self.guest_with_monitor(
             sock, "-machine", "pc", "-cpu", "qemu64", "-smp", "1,sockets=2,maxcpus=2", "-name",
-            "late,debug-threads=on", "-gdb", f"unix:{stub},server=on,wait=off",
+            f"late,debug-threads={names}", "-gdb", f"unix:{stub},server=on,wait=off",
             "-qmp", f"unix:{other},server=on,wait=off")
         with socket.socket(socket.AF_UNIX) as s, s.makefile("rw") as f:
+            def ask(what, **how):
+                f.write(json.dumps({"execute": what, "arguments": how, "id": what}) + "\n")
+                f.flush()
+                while (answer := json.loads(f.readline())).get("id") != what:
+                    pass
+                self.assertIn("return", answer)
+                return answer["return"]
+
             s.connect(sock)
+            ask("qmp_capabilities")
+            ask("cont")
             self.wait_for(lambda: os.path.exists(stub))
             uniscope = subprocess.Popen(
-                [PROGRAM, "record", "--backend", "gdb", "-o", out, str(vm.pid)],
+                [PROGRAM, "record", "--backend", backend, "-o", out,
+                 f"gdb:{stub}" if by_stub else str(vm.pid)],
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self.wait_for(lambda: os.path.exists(out) and os.path.getsize(out) > 1000)
-            for what, how in (("qmp_capabilities", {}),
-                              ("device_add", {"driver": "qemu64-x86_64-cpu", "socket-id": 1,
-                                              "core-id": 0, "thread-id": 0})):
-                f.write(json.dumps({"execute": what, "arguments": how}) + "\n")
-                f.flush()
-            answers = [json.loads(f.readline()) for _ in range(3)]
-            self.assertEqual([a for a in answers if "error" in a], [])
+            ask("device_add", **{"driver": "qemu64-x86_64-cpu", "socket-id": 1, "core-id": 0,
+                                 "thread-id": 0})
             uniscope.send_signal(signal.SIGINT)
             said = uniscope.communicate(timeout=60)[0]
+            self.assertTrue(ask("query-status")["running"])
         why = "further vCPUs while it was recorded: only the first 1 "
         self.assertIn(why, said)
         done = run("report", out)
         self.assertIn(why, done.stdout + done.stderr)
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_late_vcpu(self):
+        """A vCPU that is plugged in while gdb's way samples is missing, and that is told."""
+        self.late_vcpu("gdb", "on")
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_late_vcpu_without_a_name(self):
+        """Also if QEMU does not name its threads."""
+        self.late_vcpu("gdb", "off")
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_late_vcpu_behind_a_stub(self):
+        """And if only the stub is known."""
+        self.late_vcpu("gdb", "off", by_stub=True)
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_late_vcpu_by_the_monitor(self):
+        self.late_vcpu("qmp", "off")
 
 
 if __name__ == "__main__":

@@ -404,6 +404,17 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	return 0;
 }
 
+/* Only a guest that stands can be asked. */
+static unsigned late_vcpus(struct us_backend *base)
+{
+	struct gdb *b = (struct gdb *)base;
+	if (us_remote_suspends(&b->remote) ||
+	    us_gdb_session_sample(b->session, 1, &b->sample) < 0)
+		return 0;
+	unsigned n = us_gdb_session_late(b->session);
+	return us_gdb_session_resume(b->session) < 0 ? 0 : n;
+}
+
 static void gdb_explain(const struct us_backend *base, int code, struct us_err *e)
 {
 	const struct gdb *b = (const struct gdb *)base;
@@ -429,4 +440,5 @@ const struct us_backend_ops us_backend_gdb = {
 	.counts = us_remote_counts,
 	.explain = gdb_explain,
 	.gathers = us_remote_gathers,
+	.late_vcpus = late_vcpus,
 };

@@ -543,6 +543,32 @@ bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, voi
 	return true;
 }
 
+/* Of one reply to a request for the list of vCPUs. */
+static unsigned count_ids(const struct us_gdb *g)
+{
+	unsigned n = 1;
+	for (size_t i = 1; i < g->parser.len; i++)
+		n += g->parser.body[i] == ',';
+	return n;
+}
+
+unsigned us_gdb_session_late(struct us_gdb_session *s)
+{
+	unsigned had = s->n_vcpu + s->n_over, n = 0;
+	const char *what = "qfThreadInfo";
+	if (!may_be_asked(s, 0))
+		return 0;
+	for (unsigned i = 0; i < US_GDB_MAX_LISTS; i++) {
+		if (us_gdb_put(&s->client, what) || !get_answer(s))
+			return 0;
+		if (s->client.parser.body[0] != 'm')
+			return n > had ? n - had : 0;
+		n += count_ids(&s->client);
+		what = "qsThreadInfo";
+	}
+	return 0;
+}
+
 bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
 			 struct us_gdb_sample *sample, struct us_entered *ret)
 {

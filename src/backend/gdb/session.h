@@ -24,6 +24,8 @@
 
 #include <sys/types.h>
 
+#define US_GDB_MAX_LISTS 1024 /* replies with ids of vCPUs; QEMU puts one into each */
+
 enum us_gdb_run {
 	US_GDB_RUNS,
 	US_GDB_HELD,   /* we have stopped it */
@@ -116,6 +118,10 @@ US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
  * a paused guest go meanwhile, it is HELD afterwards. */
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len);
+
+/* How many vCPUs the stub lists beyond those of its first list; only while it is HELD
+ * or PAUSED.  0: none, or not known. */
+unsigned us_gdb_session_late(struct us_gdb_session *s);
 
 /* What an exception interrupted last on a vCPU of this sample; only while it is HELD or
  * PAUSED. */

@@ -27,7 +27,6 @@
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400	  /* if the stub states none; GDB's own default */
 #define HOST_THREADS_TEXT   32768 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
-#define MAX_LISTS	    1024  /* replies with ids; QEMU puts one into each */
 
 /* A socket may be another user's, and in another mount namespace (/proc/PID/root). */
 #define TO_CONNECT                                                                     \
@@ -322,7 +321,8 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 {
 	struct us_gdb *g = &s->client;
 	int r = ask(s, "qfThreadInfo", deadline_ns, e);
-	for (unsigned i = 0; r == 0 && g->parser.body[0] == 'm' && i < MAX_LISTS; i++) {
+	for (unsigned i = 0; r == 0 && g->parser.body[0] == 'm' && i < US_GDB_MAX_LISTS;
+	     i++) {
 		r = add_threads(s, e);
 		if (r == 0)
 			r = ask(s, "qsThreadInfo", deadline_ns, e);

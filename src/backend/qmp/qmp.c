@@ -33,6 +33,7 @@
 #define OTHER_TEXT    16384
 #define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
 #define QUERY_MIGRATE "{\"execute\":\"query-migrate\"}\n"
+#define QUERY_VCPUS   "{\"execute\":\"query-cpus-fast\"}\n"
 #define QUERY_STATUS  "{\"execute\":\"query-status\"}\n"
 #define RESCUE_ID     "uniscope-watchdog"
 /* A command that waits for its end, and one that makes it none, which QEMU refuses. */
@@ -596,6 +597,23 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 	}
 }
 
+static unsigned late_vcpus(struct us_backend *base)
+{
+	static const char key[] = "\"cpu-index\"";
+	struct qmp *b = (struct qmp *)base;
+	const char *p;
+	size_t left;
+	unsigned n = 0;
+	if (b->remote.stop.broken || b->astray ||
+	    ask(b, QUERY_VCPUS, us_now_ns() + SAMPLE_NS, &p, &left) < 0)
+		return 0;
+	for (const char *at; (at = memmem(p, left, key, strlen(key))); n++) {
+		left -= (size_t)(at + strlen(key) - p);
+		p = at + strlen(key);
+	}
+	return n > base->n_vcpu ? n - base->n_vcpu : 0;
+}
+
 static const struct us_whole_stop_ops stop_ops = { .sleep = sleep_until,
 						   .sample = sample,
 						   .resume = resume,
@@ -689,4 +707,5 @@ const struct us_backend_ops us_backend_qmp = {
 	.counts = us_remote_counts,
 	.explain = qmp_explain,
 	.gathers = us_remote_gathers,
+	.late_vcpus = late_vcpus,
 };

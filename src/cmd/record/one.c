@@ -296,13 +296,27 @@ static unsigned count_vcpu_threads(const struct us_recording *r)
 	return n;
 }
 
+static bool threads_came(const struct us_recording *r)
+{
+	unsigned now = count_vcpu_threads(r);
+	return r->vcpu_threads && now > r->vcpu_threads && now > r->backend->n_vcpu;
+}
+
+/* QEMU with TCG names its threads only if it was started so; and a guest behind a
+ * socket may run on another host. */
+static bool asked_late_vcpus(const struct us_recording *r)
+{
+	const struct us_backend_ops *ops = r->backend->ops;
+	return ops->late_vcpus && ops->late_vcpus(r->backend);
+}
+
 /* Most backends sample the vCPUs that were there when they attached. */
 static void tell_late_vcpus(struct us_recording *r)
 {
 	struct us_limits *l = &r->summary.limits;
-	unsigned had = r->backend->n_vcpu, now = count_vcpu_threads(r);
+	unsigned had = r->backend->n_vcpu;
 	char text[64];
-	if (!r->vcpu_threads || now <= r->vcpu_threads || now <= had)
+	if (!asked_late_vcpus(r) && !threads_came(r))
 		return;
 	us_limit_reached(l, US_LIMIT_VCPUS, had);
 	us_limit_value(l, US_LIMIT_VCPUS, text, sizeof(text));
