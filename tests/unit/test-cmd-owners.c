@@ -50,8 +50,8 @@ static void another_name_is_another(void **state)
 static void nobody_is_blamed(void **state)
 {
 	(void)state;
-	/* A vCPU's number in the guest is not known before it was in the kernel. */
-	assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+	/* No CPU's task has these page tables. */
+	assert_int_equal(look(0, 0x7000, root_of(0) + 0x10000), 0);
 	uint64_t server = look(0, stack(0), 0);
 	assert_true(server);
 	/* A program's page tables are not those of the CPU's task. */
@@ -61,6 +61,47 @@ static void nobody_is_blamed(void **state)
 	assert_true(look(0, 0x7000, root_of(0) | 0x1fff) == server);
 	run(0, 3); /* a thread of the kernel has none */
 	assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+}
+
+/* A program that never leaves user mode is that of the CPU with its page tables. */
+static void never_in_the_kernel(void **state)
+{
+	(void)state;
+	uint64_t other = look(0, 0x7000, root_of(2)); /* vCPU 0 is the guest's CPU 1 */
+	assert_true(other);
+	assert_string_equal(told()->comm, "other");
+	assert_true(look(0, 0x7000, root_of(2)) == other);
+	uint64_t server = look(1, 0x7000, root_of(0));
+	assert_true(server);
+	assert_string_equal(told()->comm, "server");
+}
+
+/* Two threads of a program run: either may be this vCPU's, until one sleeps. */
+static void either_thread(void **state)
+{
+	(void)state;
+	run(1, 1);
+	for (unsigned n = 0; n < 3; n++)
+		assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+	reads = 0;
+	for (unsigned n = 3; n < 1000; n++)
+		assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+	assert_true(reads < 8 * US_MAX_VCPUS * 5);
+	run(1, 2);
+	for (unsigned n = 1000; n < 1023; n++)
+		look(0, 0x7000, root_of(0));
+	assert_true(look(0, 0x7000, root_of(0)));
+	assert_string_equal(told()->comm, "server");
+}
+
+/* A kernel without SMP has no numbers of CPUs. */
+static void one_cpu_alone(void **state)
+{
+	(void)state;
+	kernel.who.per_cpu = 0;
+	kernel.who.current = AREA + w->current;
+	assert_true(look(0, 0x7000, root_of(0)));
+	assert_string_equal(told()->comm, "server");
 }
 
 static void exec_under_one_name(void **state)
@@ -271,6 +312,9 @@ int main(void)
 		cmocka_unit_test_setup(threads_are_told, set_up),
 		cmocka_unit_test_setup(another_name_is_another, set_up),
 		cmocka_unit_test_setup(nobody_is_blamed, set_up),
+		cmocka_unit_test_setup(never_in_the_kernel, set_up),
+		cmocka_unit_test_setup(either_thread, set_up),
+		cmocka_unit_test_setup(one_cpu_alone, set_up),
 		cmocka_unit_test_setup(exec_under_one_name, set_up),
 		cmocka_unit_test_setup(cpus_have_other_numbers, set_up),
 		cmocka_unit_test_setup(between_two_tasks, set_up),

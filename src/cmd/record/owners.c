@@ -42,7 +42,7 @@ static bool runs_on(const struct look *k, unsigned cpu)
 static void find_cpu(const struct look *k, struct us_owner_cpu *cpu)
 {
 	unsigned first = k->c->vcpu;
-	if (k->c->regs.user || cpu->tries >= MOST_TRIES)
+	if (cpu->tries >= MOST_TRIES)
 		return;
 	cpu->tries++;
 	if (runs_on(k, first)) {
@@ -54,6 +54,38 @@ static void find_cpu(const struct look *k, struct us_owner_cpu *cpu)
 			cpu->cpu = (uint8_t)(n + 1);
 			return;
 		}
+}
+
+static bool runs_tables(const struct look *k, us_gva task)
+{
+	us_gpa root = task ? us_linux_who_root(&k->l->who, k->p, &k->l->space, task)
+			   : 0;
+	return root && us_linux_is_root(k->l->who.arch, k->c->regs.space.root, root);
+}
+
+/*
+ * The same for a vCPU in a program, which may never leave it: the one CPU whose task
+ * has these page tables.  Several threads of a program may run, so they do not tell the
+ * CPU for a while: look at the samples 1, 2, 4, ...
+ */
+static void find_cpu_of_program(const struct look *k, struct us_owner_cpu *cpu)
+{
+	us_gva found = 0;
+	uint8_t found_cpu = 0;
+	uint32_t nth = ++cpu->in_programs;
+	if (nth & (nth - 1))
+		return;
+	for (unsigned n = 0; n < US_MAX_VCPUS; n++) {
+		us_gva task = current_of(k, n);
+		/* A kernel without SMP gives the same task for each number. */
+		if (task == found || !runs_tables(k, task))
+			continue;
+		if (found)
+			return;
+		found = task;
+		found_cpu = (uint8_t)(n + 1);
+	}
+	cpu->cpu = found_cpu;
 }
 
 static unsigned slot_number(us_gva at)
@@ -151,7 +183,9 @@ static uint64_t who_agrees(const struct look *k, us_gva task,
 static uint64_t by_current(const struct look *k)
 {
 	struct us_owner_cpu *cpu = &k->o->cpu[k->c->vcpu % US_MAX_VCPUS];
-	if (!cpu->cpu)
+	if (!cpu->cpu && k->c->regs.user)
+		find_cpu_of_program(k, cpu);
+	else if (!cpu->cpu)
 		find_cpu(k, cpu);
 	us_gva task = cpu->cpu ? current_of(k, cpu->cpu - 1U) : 0;
 	if (!task)

@@ -41,7 +41,8 @@ struct us_owners {
 	struct us_owner_cpu {
 		uint8_t cpu; /* the guest's number of this vCPU + 1; 0: not known */
 		uint8_t doubts, tries;
-		bool sure; /* a copy has agreed with the registers */
+		uint32_t in_programs; /* samples before it was known */
+		bool sure;	      /* a copy has agreed with the registers */
 	} cpu[US_MAX_VCPUS];
 	struct us_pointed_plan plan; /* what is copied */
 
