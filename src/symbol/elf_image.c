@@ -277,6 +277,12 @@ const struct us_elf_symbol *us_elf_image_symbols(const struct us_elf_image *i,
 	return i->symbols.v;
 }
 
+const char *us_elf_image_other_name(const struct us_elf_image *i, uint64_t addr,
+				    size_t k)
+{
+	return us_elf_symbols_other(&i->symbols, addr, k);
+}
+
 const struct us_elf_symbol *us_elf_image_find(const struct us_elf_image *i,
 					      uint64_t addr)
 {

@@ -67,6 +67,9 @@ bool us_elf_image_text(const struct us_elf_image *i, uint64_t *ret_start,
  * which. */
 const struct us_elf_symbol *us_elf_image_symbols(const struct us_elf_image *i,
 						 size_t *ret_n);
+/* The other name k (from 0) that the symbol at addr has; NULL: it has no more. */
+const char *us_elf_image_other_name(const struct us_elf_image *i, uint64_t addr,
+				    size_t k);
 /* Does it, or its separate file, have all symbols, not only the dynamic ones? */
 bool us_elf_image_has_all(const struct us_elf_image *i);
 /* The symbol that covers addr, the innermost of nested ones, or NULL. Binary search. */

@@ -3,6 +3,7 @@
 #include "symbol/elf_symbols.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "symbol/function_part.h"
 #include "symbol/go_table.h"
 
@@ -228,6 +229,38 @@ static size_t choose(const struct table *t, const struct key *k,
 	return n;
 }
 
+/* Passes the names of the kept symbols that were not chosen to ret, or only counts them
+ * if it is NULL. */
+static size_t take_others(const struct table *t, const struct key *k,
+			  const struct us_elf_symbols *s, struct us_elf_other_name *ret)
+{
+	size_t n = 0, at = 0;
+	for (size_t i = 0; i < t->n_v; i++) {
+		const struct candidate *c = &t->v[k[i].index];
+		while (at < s->n && s->v[at].addr < c->addr)
+			at++;
+		if (at == s->n)
+			break;
+		if (s->v[at].addr != c->addr || !strcmp(s->v[at].name, c->name))
+			continue;
+		if (ret)
+			ret[n] = (struct us_elf_other_name){ c->addr, c->name };
+		n++;
+	}
+	return n;
+}
+
+static int keep_others(const struct table *t, const struct key *k,
+		       struct us_elf_symbols *s)
+{
+	size_t n = take_others(t, k, s, NULL);
+	s->other = n ? calloc(n, sizeof(*s->other)) : NULL;
+	if (n && !s->other)
+		return -ENOMEM;
+	s->n_other = n ? take_others(t, k, s, s->other) : 0;
+	return 0;
+}
+
 static int sort_and_choose(const struct table *t, struct us_elf_symbols *ret)
 {
 	_cleanup_free_ struct key *k = calloc(t->n_v, sizeof(*k));
@@ -237,9 +270,9 @@ static int sort_and_choose(const struct table *t, struct us_elf_symbols *ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_v; i++)
 		k[i] = (struct key){ t->v[i].addr, i };
-	ret->n = us_join_block_sections(ret->v,
-					choose(t, sort_keys(k, spare, t->n_v), ret->v));
-	return 0;
+	const struct key *sorted = sort_keys(k, spare, t->n_v);
+	ret->n = us_join_block_sections(ret->v, choose(t, sorted, ret->v));
+	return keep_others(t, sorted, ret);
 }
 
 static int collect(struct table *t, struct us_elf_symbols *ret)
@@ -312,26 +345,55 @@ static int read_table(const struct us_elf_file *f, uint32_t type,
 	return 0;
 }
 
-static size_t merge(const struct us_elf_symbols *a, const struct us_elf_symbols *b,
-		    struct us_elf_symbol *ret)
+static void merge(const struct us_elf_symbols *a, const struct us_elf_symbols *b,
+		  struct us_elf_symbols *ret)
 {
-	size_t i = 0, k = 0, n = 0;
+	size_t i = 0, k = 0;
 	while (i < a->n || k < b->n) {
 		bool first = k == b->n || (i < a->n && a->v[i].addr <= b->v[k].addr);
 		if (first && k < b->n && a->v[i].addr == b->v[k].addr)
 			k++;
-		ret[n++] = first ? a->v[i++] : b->v[k++];
+		ret->v[ret->n++] = first ? a->v[i++] : b->v[k++];
 	}
-	return n;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct us_elf_other_name *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* What *b calls a symbol of *a otherwise is another name of it. */
+static void merge_others(const struct us_elf_symbols *a, const struct us_elf_symbols *b,
+			 struct us_elf_symbols *ret)
+{
+	for (size_t i = 0; i < a->n_other; i++)
+		ret->other[ret->n_other++] = a->other[i];
+	for (size_t i = 0; i < b->n_other; i++)
+		ret->other[ret->n_other++] = b->other[i];
+	for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+		const struct us_elf_symbol *x = &a->v[i], *y = &b->v[k];
+		if (x->addr == y->addr && strcmp(x->name, y->name) != 0)
+			ret->other[ret->n_other++] =
+				(struct us_elf_other_name){ y->addr, y->name };
+		i += x->addr <= y->addr;
+		k += y->addr <= x->addr;
+	}
+	qsort(ret->other, ret->n_other, sizeof(*ret->other), by_address);
 }
 
 int us_elf_symbols_join(struct us_elf_symbols *s, struct us_elf_symbols *more)
 {
-	struct us_elf_symbols all = { .v = calloc(s->n + more->n + 1, sizeof(*all.v)) };
-	if (!all.v)
-		return -ENOMEM;
-	all.n = merge(s, more, all.v);
-	if (us_elf_symbols_cover(&all) < 0) {
+	struct us_elf_symbols all = {
+		.v = calloc(s->n + more->n + 1, sizeof(*all.v)),
+		.other = calloc(s->n_other + more->n_other + more->n + 1,
+				sizeof(*all.other)),
+	};
+	if (all.v && all.other) {
+		merge(s, more, &all);
+		merge_others(s, more, &all);
+	}
+	if (!all.v || !all.other || us_elf_symbols_cover(&all) < 0) {
 		us_elf_symbols_fini(&all);
 		return -ENOMEM;
 	}
@@ -354,6 +416,15 @@ static int add_go(const struct us_elf_file *f, struct us_elf_symbols *s)
 	return r;
 }
 
+const char *us_elf_symbols_other(const struct us_elf_symbols *s, uint64_t addr,
+				 size_t k)
+{
+	size_t at = us_first_not(s->n_other, mid, s->other[mid].addr < addr);
+	return k < s->n_other - at && s->other[at + k].addr == addr
+		       ? s->other[at + k].name
+		       : NULL;
+}
+
 int us_elf_symbols_read(const struct us_elf_file *f, struct us_elf_symbols *ret,
 			struct us_err *e)
 {
@@ -372,6 +443,7 @@ int us_elf_symbols_read(const struct us_elf_file *f, struct us_elf_symbols *ret,
 void us_elf_symbols_fini(struct us_elf_symbols *s)
 {
 	free(s->v);
+	free(s->other);
 	us_span_map_fini(&s->cover);
 	memset(s, 0, sizeof(*s));
 }

@@ -470,6 +470,12 @@ size_t us_symbols_lookup_at(struct us_symbols *s, const struct us_symbol_when *w
 	return copy(ret, max, frames, n);
 }
 
+const char *us_function_name(const struct us_function *f, size_t k)
+{
+	return k ? us_elf_image_other_name(f->image, f->start - f->bias, k - 1)
+		 : f->raw;
+}
+
 void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *visit,
 			      void *ctx)
 {

@@ -113,6 +113,9 @@ struct us_function {
 	const struct us_elf_image *image;
 	uint64_t bias;
 };
+/* Its name k: raw is name 0, and what else the image calls its address follows; NULL:
+ * it has no more. */
+const char *us_function_name(const struct us_function *f, size_t k);
 typedef void us_function_visitor(void *ctx, const struct us_function *f);
 void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *visit,
 			      void *ctx);

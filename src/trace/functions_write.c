@@ -62,7 +62,7 @@ static void add_range(void *ctx, const struct us_function *f)
 	x->r.end = f->start + f->size;
 	x->image = f->image;
 	x->bias = f->bias;
-	x->r.choice = all->chooser ? all->chooser->choose(all->chooser->ctx, f->raw)
+	x->r.choice = all->chooser ? all->chooser->choose(all->chooser->ctx, f)
 				   : US_FUNCTION_TRACED;
 	add_code(x);
 }

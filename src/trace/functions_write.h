@@ -6,9 +6,9 @@
 
 #include "symbol/symbol.h"
 
-/* Chooses what to do with a function of this name: bits of enum us_function_choice. */
+/* Chooses what to do with a function, by its names: bits of enum us_function_choice. */
 struct us_function_chooser {
-	uint64_t (*choose)(void *ctx, const char *raw_name);
+	uint64_t (*choose)(void *ctx, const struct us_function *f);
 	void *ctx;
 	bool loops; /* find US_FUNCTION_LOOPS */
 };

@@ -14,7 +14,64 @@ import unittest
 from cli import PLUGIN, PROGRAM, GuestCli, main, run
 
 
+TWO_NAMES = """
+	.section .multiboot, "a"
+	.long 0x1badb002, 0, -0x1badb002
+	.text
+	.globl _start, work, _also_work
+	.type _start, @function
+_start:	mov $stack, %esp
+1:	call work
+	call idle
+	jmp 1b
+	.size _start, . - _start
+	.type work, @function
+	.type _also_work, @function
+work: _also_work: ret
+	.size work, 1
+	.size _also_work, 1
+	.type idle, @function
+idle:	ret
+	.size idle, 1
+	.bss
+	.skip 4096
+stack:
+"""
+
+
 class Plugin(GuestCli):
+    def guest_of_two_names(self):
+        """Of which one function has two."""
+        image, source = self.path("two"), self.path("two.s")
+        with open(source, "w") as f:
+            f.write(TWO_NAMES)
+        subprocess.run(["as", "--32", "-o", source + ".o", source], check=True)
+        subprocess.run(["ld", "-m", "elf_i386", "-z", "noexecstack", "-Ttext=0x100000",
+                        "--section-start=.multiboot=0xff000", "-o", image, source + ".o"],
+                       check=True)
+        return ["-e", image, "--", "qemu-system-x86_64", "-display", "none", "-kernel", image]
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_each_name_of_an_address(self):
+        guest = self.guest_of_two_names()
+        told = "note: _also_work: its address is shown as work"
+        for name, note in ("work", False), ("_also_work", True), ("_also_.*", True):
+            done = run("count", "-d", "1", "--functions=" + name, "-o", self.path("x"), *guest)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(note, told in done.stderr, done.stderr)
+            self.assertRegex(done.stdout, r"\bwork\b")
+            self.assertNotIn("idle", done.stdout)
+            done = run("trace", "-d", "1", "-f", name, "-o", self.path("x"), *guest)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("tracing 1 of 3 functions", done.stderr)
+            self.assertEqual(note, told in done.stderr, done.stderr)
+        self.fails(1, "no function of the images has that name", "count", "--functions=nothing",
+                   "-o", self.path("x"), *guest)
+        done = run("trace", "-d", "1", "--from", "_also_work", "--until", "idle", "-o",
+                   self.path("x"), *guest)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("note: _also_work"), 1, done.stderr)
+
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_qemu_that_refuses_its_command(self):
         """It has loaded the plugin by then: that makes no recording."""

@@ -69,6 +69,27 @@ static void expect_at(const struct us_elf_image *i, uint64_t addr, const char *n
 	assert_int_equal(s->size, size);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void expect_other_names(const struct us_elf_image *i, uint64_t addr,
+			       const char *want)
+{
+	const char *name[8], *one;
+	char got[256] = "";
+	size_t n = 0;
+	while (n < 8 && (one = us_elf_image_other_name(i, addr, n)))
+		name[n++] = one;
+	qsort(name, n, sizeof(*name), compare_names);
+	for (size_t k = 0; k < n; k++) {
+		strncat(got, k ? " " : "", sizeof(got) - strlen(got) - 1);
+		strncat(got, name[k], sizeof(got) - strlen(got) - 1);
+	}
+	assert_string_equal(got, want);
+}
+
 static void check_assembly(const char *file)
 {
 	const uint64_t a = 0x401000;
@@ -94,6 +115,9 @@ static void check_assembly(const char *file)
 	assert_int_equal(n, 7);
 	for (size_t k = 1; k < n; k++)
 		assert_true(s[k - 1].addr < s[k].addr);
+	expect_other_names(i, a, "__alpha _alpha alpha_label alpha_weak");
+	expect_other_names(i, a + 32, "");
+	expect_other_names(i, a + 56, ""); /* a label in a function is no symbol */
 	uint64_t start, end;
 	assert_true(us_elf_image_text(i, &start, &end));
 	assert_int_equal(start, a);

@@ -8,30 +8,54 @@
 #include <errno.h>
 #include <string.h>
 
-static bool matches(const regex_t *re, const char *raw, const char *name)
+/* A wanted function: an expression, or the name itself. */
+struct wanted {
+	const regex_t *re;
+	const char *name;
+};
+
+static bool is_called(const struct wanted *w, const char *name)
 {
-	return !regexec(re, raw, 0, NULL, 0) ||
-	       (name && !regexec(re, name, 0, NULL, 0));
+	return name &&
+	       (w->re ? !regexec(w->re, name, 0, NULL, 0) : !strcmp(w->name, name));
 }
 
-/* Compare with the raw name in the image and with the demangled one. */
-static bool is_called(const char *wanted, const char *raw, const char *name)
+/* Compares with the raw names in the image and with the demangled ones.  By which of
+ * them it is wanted, from 1; 0: by none. */
+static size_t match(const struct us_function *f, const struct wanted *w)
 {
-	return wanted && (!strcmp(wanted, raw) || (name && !strcmp(wanted, name)));
+	const char *raw;
+	for (size_t k = 0; (raw = us_function_name(f, k)); k++) {
+		char text[US_DEMANGLED_MAX];
+		if (is_called(w, raw) ||
+		    is_called(w, us_demangle(raw, US_NAME_SHORT, text, sizeof(text))))
+			return k + 1;
+	}
+	return 0;
 }
 
-static uint64_t choose(void *ctx, const char *raw)
+static bool takes(struct us_trace_choice *c, const struct us_function *f,
+		  const struct wanted *w)
+{
+	size_t by = match(f, w);
+	if (by > 1)
+		us_other_names_note(&c->others, f, by - 1);
+	return by;
+}
+
+static bool is_traced(struct us_trace_choice *c, const struct us_function *f)
+{
+	return (!c->filter || takes(c, f, &(struct wanted){ .re = &c->filter_re })) &&
+	       (!c->hide || !match(f, &(struct wanted){ .re = &c->hide_re }));
+}
+
+static uint64_t choose(void *ctx, const struct us_function *f)
 {
 	struct us_trace_choice *c = ctx;
-	char text[US_DEMANGLED_MAX];
-	const char *name = us_demangle(raw, US_NAME_SHORT, text, sizeof(text));
-	uint64_t choice = 0;
-	if ((!c->filter || matches(&c->filter_re, raw, name)) &&
-	    (!c->hide || !matches(&c->hide_re, raw, name)))
-		choice |= US_FUNCTION_TRACED;
-	if (is_called(c->from, raw, name))
+	uint64_t choice = is_traced(c, f) ? US_FUNCTION_TRACED : 0;
+	if (c->from && takes(c, f, &(struct wanted){ .name = c->from }))
 		choice |= US_FUNCTION_FROM;
-	if (is_called(c->until, raw, name))
+	if (c->until && takes(c, f, &(struct wanted){ .name = c->until }))
 		choice |= US_FUNCTION_UNTIL;
 	c->n_traced += (choice & US_FUNCTION_TRACED) != 0;
 	c->n_from += (choice & US_FUNCTION_FROM) != 0;

@@ -5,18 +5,21 @@
 #define US_CMD_TRACE_CHOICE_H
 
 #include "base/err.h"
+#include "cmd/trace/other_names.h"
 #include "cmd/trace/plugin_run.h"
 #include "trace/functions_write.h"
 
 #include <regex.h>
 #include <stdbool.h>
 
+/* A function is chosen by any of the names of its address. */
 struct us_trace_choice {
 	const char *filter, *hide; /* extended regexes; NULL: all, none */
 	const char *from, *until;  /* functions; NULL: the start, the end */
 	regex_t filter_re, hide_re;
 	unsigned n_traced, n_from, n_until; /* numbers of such functions found */
 	struct us_function_chooser chooser;
+	struct us_other_names others; /* chosen, but not by the names that are shown */
 };
 
 /* filter, hide, from and until must be set.  -EINVAL: not a regular expression. */

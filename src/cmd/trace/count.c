@@ -227,6 +227,7 @@ static int count(struct counting *n, struct us_err *e)
 		return r;
 	us_plugin_run_path(&n->run, "counts", n->path);
 	tell_start(n);
+	us_other_names_tell(&n->list.others);
 	r = us_plugin_run_start(&n->run, &c, e);
 	if (r == 0)
 		r = us_plugin_run_wait(&n->run, check_mixed, n, e);

@@ -18,16 +18,33 @@ static bool matches(const struct us_count_pattern *p, const char *name)
 					   all.rm_so == 0 && name[all.rm_eo] == '\0'));
 }
 
-static uint64_t choose(void *ctx, const char *raw)
+static bool is_called(const struct us_count_pattern *p, const char *raw)
+{
+	char text[US_DEMANGLED_MAX];
+	return matches(p, raw) ||
+	       matches(p, us_demangle(raw, US_NAME_SHORT, text, sizeof(text)));
+}
+
+/* By which of its names the pattern matches the function, from 1; 0: by none. */
+static size_t match(const struct us_count_pattern *p, const struct us_function *f)
+{
+	const char *raw;
+	for (size_t k = 0; (raw = us_function_name(f, k)); k++)
+		if (is_called(p, raw))
+			return k + 1;
+	return 0;
+}
+
+static uint64_t choose(void *ctx, const struct us_function *f)
 {
 	struct us_count_list *l = ctx;
-	char text[US_DEMANGLED_MAX];
-	const char *name = us_demangle(raw, US_NAME_SHORT, text, sizeof(text));
 	bool chosen = !l->n;
 	for (unsigned i = 0; i < l->n; i++) {
-		bool is = matches(&l->v[i], raw) || matches(&l->v[i], name);
-		l->v[i].n += is;
-		chosen |= is;
+		size_t by = match(&l->v[i], f);
+		l->v[i].n += by != 0;
+		chosen |= by != 0;
+		if (by > 1)
+			us_other_names_note(&l->others, f, by - 1);
 	}
 	return chosen ? US_FUNCTION_TRACED : 0;
 }

@@ -4,6 +4,7 @@
 #define US_CMD_COUNT_LIST_H
 
 #include "base/err.h"
+#include "cmd/trace/other_names.h"
 #include "trace/functions_write.h"
 
 #include <regex.h>
@@ -11,7 +12,7 @@
 #define US_COUNT_LIST_MAX 64
 
 /* An item between commas: a name, or an extended regular expression that must match a
- * whole name. */
+ * whole name.  Any name of a function's address will do. */
 struct us_count_list {
 	struct us_count_pattern {
 		char *text; /* owned */
@@ -20,6 +21,7 @@ struct us_count_list {
 	} v[US_COUNT_LIST_MAX];
 	unsigned n; /* 0: all functions */
 	struct us_function_chooser chooser;
+	struct us_other_names others; /* matched, but not by the names that are shown */
 };
 
 /* "work,tcp_.*,f(int, long)": commas in parentheses and other brackets do not separate

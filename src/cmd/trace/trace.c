@@ -383,6 +383,7 @@ static int run(struct tracing *t, struct us_err *e)
 	us_plugin_run_path(&t->run, "trace", t->trace);
 	plugin_options(t);
 	tell_start(t);
+	us_other_names_tell(&t->set->choice.others);
 	r = us_plugin_run_start(&t->run, &c, e);
 	if (r == 0 && t->server)
 		r = run_server(t, e);
