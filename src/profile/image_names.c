@@ -51,7 +51,9 @@ static int take(const struct us_profile *p, const struct us_module *m,
 		struct us_made_symbol *slot = us_vec_push(ret);
 		if (!slot)
 			return -ENOMEM;
-		*slot = (struct us_made_symbol){ n->n.address, n->n.size, n->n.name };
+		*slot = (struct us_made_symbol){ .address = n->n.address,
+						 .size = n->n.size,
+						 .name = n->n.name };
 	}
 	return 0;
 }

@@ -88,8 +88,11 @@ static void put_symbols(uint8_t *file, const struct layout *l,
 {
 	uint64_t name = 1;
 	for (size_t k = 0; k < n; k++) {
+		unsigned char bind = v[k].weak	  ? STB_WEAK
+				     : v[k].local ? STB_LOCAL
+						  : STB_GLOBAL;
 		const Elf64_Sym s = { .st_name = (uint32_t)name,
-				      .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				      .st_info = ELF64_ST_INFO(bind, STT_FUNC),
 				      .st_shndx = TEXT,
 				      .st_value = v[k].address,
 				      .st_size = v[k].size };

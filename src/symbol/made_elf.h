@@ -11,6 +11,7 @@
 struct us_made_symbol {
 	uint64_t address, size; /* size not 0 */
 	const char *name;
+	bool local, weak; /* as of an ELF symbol; neither: global */
 };
 
 /* Sort them by address, and keep one for each.  Returns how many are left. */

@@ -62,6 +62,8 @@ static bool parse(char *at, struct line *ret)
 	    (unsigned char)at[2] <= ' ')
 		return false;
 	ret->function = strchr("TtWwi", at[0]);
+	ret->symbol.local = at[0] == 't';
+	ret->symbol.weak = at[0] == 'W' || at[0] == 'w';
 	ret->symbol.name = at + 2;
 	return true;
 }

@@ -93,6 +93,26 @@ static void forms_of_nm_are_read(void **state)
 	us_elf_image_close(i);
 }
 
+/* The same of several names at one address as of the ELF file that nm was given. */
+static void the_global_name_is_chosen(void **state)
+{
+	struct us_elf_image *i;
+	(void)state;
+	assert_int_equal(open_text("80100000 t a_local\n"
+				   "80100000 W a_weak\n"
+				   "80100000 T global\n"
+				   "80100040 W weak\n"
+				   "80100040 t local\n",
+				   &i),
+			 0);
+	must_be(i, 0x80100000, "global");
+	assert_string_equal(us_elf_image_other_name(i, 0x80100000, 0), "a_local");
+	assert_string_equal(us_elf_image_other_name(i, 0x80100000, 1), "a_weak");
+	assert_null(us_elf_image_other_name(i, 0x80100000, 2));
+	must_be(i, 0x80100040, "local");
+	us_elf_image_close(i);
+}
+
 /* As xv6's Makefile makes kernel.sym of what objdump -t prints. */
 static void lists_without_types_are_read(void **state)
 {
@@ -189,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forms_of_nm_are_read),
+		cmocka_unit_test(the_global_name_is_chosen),
 		cmocka_unit_test(lists_without_types_are_read),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(calls_show_whether_it_is_the_guests),
