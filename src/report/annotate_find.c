@@ -48,12 +48,49 @@ static void keep(struct search *s, const struct us_function *f)
 	s->failed |= !slot;
 }
 
-/* "f" for "f(int)", but "operator()" for "operator()(int)". */
+static size_t without(const char *name, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+	return len > n && !memcmp(name + len - n, end, n) ? len - n : len;
+}
+
+/* Without what may follow the parameters. */
+static size_t without_marks(const char *name)
+{
+	static const char *const ends[] = { " const", " volatile", " &", " &&" };
+	const char *clone = strstr(name, " [clone ");
+	size_t len = clone ? (size_t)(clone - name) : strlen(name), before;
+	do {
+		before = len;
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			len = without(name, len, ends[i]);
+	} while (len < before);
+	return len;
+}
+
+/* Where the parentheses begin that end a name of len bytes; 0: nowhere. */
+static size_t last_parentheses(const char *name, size_t len)
+{
+	unsigned depth = 0;
+	for (size_t at = len; at--;) {
+		depth += name[at] == ')';
+		depth -= name[at] == '(';
+		if (!depth)
+			return name[at] == '(' ? at : 0;
+	}
+	return 0;
+}
+
+/* "f" for "f(int)" and "f(int) const", but "operator()" for "operator()(int)": the
+ * last parentheses.  Those of "(anonymous namespace)::f", "f!(1).g" and "main.(*T).f"
+ * are no parameters. */
 static size_t name_len(const char *name)
 {
-	const char *from = strstr(name, "operator()");
-	return (size_t)(from ? from - name : 0) + (from ? strlen("operator()") : 0) +
-	       strcspn(from ? from + strlen("operator()") : name, "(");
+	static const char call[] = "operator()";
+	size_t len = without_marks(name);
+	size_t open = last_parentheses(name, len);
+	bool is_call = open && without(name, len, call) == open - strlen("operator");
+	return !open || is_call || strchr("!:. ", name[open - 1]) ? strlen(name) : open;
 }
 
 /* Is text the name, alone or as "name (module)"? */
@@ -79,15 +116,27 @@ static enum rank rank_by(const struct search *s, const char *name, const char *m
 	return NOT_AT_ALL;
 }
 
-static enum rank rank_of(const struct search *s, const struct us_function *f)
+static enum rank rank_of_name(const struct search *s, const char *raw,
+			      const char *module)
 {
 	char name[US_DEMANGLED_MAX];
-	enum rank best = rank_by(s, f->raw, f->module);
+	enum rank best = rank_by(s, raw, module);
 	for (int form = US_NAME_SHORT; form <= US_NAME_LONG && best < BY_WHOLE;
 	     form++) {
-		if (!us_demangle(f->raw, (enum us_name_form)form, name, sizeof(name)))
+		if (!us_demangle(raw, (enum us_name_form)form, name, sizeof(name)))
 			break;
-		enum rank r = rank_by(s, name, f->module);
+		enum rank r = rank_by(s, name, module);
+		best = r > best ? r : best;
+	}
+	return best;
+}
+
+static enum rank rank_of(const struct search *s, const struct us_function *f)
+{
+	enum rank best = NOT_AT_ALL;
+	const char *raw;
+	for (size_t k = 0; best < BY_WHOLE && (raw = us_function_name(f, k)); k++) {
+		enum rank r = rank_of_name(s, raw, f->module);
 		best = r > best ? r : best;
 	}
 	return best;

@@ -39,6 +39,20 @@ static const char source[] = "int x, y;\n"				  /* 1 */
 			     "	return twice(v) * x;\n"	    /* 26 */
 			     "}\n";
 
+/* Functions by the names of other languages. */
+static const char others[] = "int z;\n"
+			     "#define NAMED(f, name) void f(void) __asm__(name); "
+			     "void f(void) { z++; }\n"
+			     "NAMED(a, \"_ZN12_GLOBAL__N_14workEi\")\n"
+			     "NAMED(b, \"_ZN1SclEi\")\n"
+			     "NAMED(c, \"_ZNK1S3getEPFviE\")\n"
+			     "NAMED(d, \"_ZZ4hostiENKUlvE_clEv\")\n"
+			     "NAMED(e, \"_D3app10__T1fVii1Z1gFiZv\")\n"
+			     "NAMED(f, \"_ZN1S4lessEi.cold\")\n"
+			     "NAMED(g, \"app_run\")\n"
+			     "void h(void) __attribute__((alias(\"app_run\")));\n"
+			     "void h(void) __asm__(\"_also_run\");\n";
+
 static us_gva found_number(void)
 {
 	char line[256] = "";
@@ -68,7 +82,8 @@ static us_gva after_call(void)
 static void build(void)
 {
 	write_file("work.c", source, strlen(source));
-	need("gcc -O1 -g -no-pie work.c -o prog");
+	write_file("others.c", others, strlen(others));
+	need("gcc -O1 -c others.c && gcc -O1 -g -no-pie work.c others.o -o prog");
 }
 
 /* Two samples at the start of work_one called by work_two, one in work_two.  bits: how
@@ -149,6 +164,28 @@ static void test_functions_are_found(void **state)
 	check_found(p, "ork.c:6", 0, NULL);
 	check_found(p, "no(such", 0, NULL);
 	check_found(p, "0xffffffffffffffff", 0, NULL);
+	us_profile_free(p);
+}
+
+/* By their names without the types of parameters, whatever else is in parentheses. */
+static void test_parentheses_in_names(void **state)
+{
+	(void)state;
+	build();
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+#ifdef US_HAVE_LIBIBERTY
+	check_found(p, "(anonymous namespace)::work", 1, "_ZN12_GLOBAL__N_14workEi");
+	check_found(p, "(anonymous namespace)::work(int)", 1,
+		    "_ZN12_GLOBAL__N_14workEi");
+	check_found(p, "S::operator()", 1, "_ZN1SclEi");
+	check_found(p, "S::get", 1, "_ZNK1S3getEPFviE");
+	check_found(p, "host(int)::{lambda()#1}::operator()", 1,
+		    "_ZZ4hostiENKUlvE_clEv");
+	check_found(p, "app.f!(1).g", 1, "_D3app10__T1fVii1Z1gFiZv");
+	check_found(p, "S::less", 1, "_ZN1S4lessEi.cold");
+#endif
+	/* By another name of its address. */
+	check_found(p, "_also_run", 1, "app_run");
 	us_profile_free(p);
 }
 
@@ -464,6 +501,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_found),
+		cmocka_unit_test(test_parentheses_in_names),
 		cmocka_unit_test(test_each_line_of_a_function_finds_it),
 		cmocka_unit_test(test_lines_of_no_function),
 		cmocka_unit_test(test_rows_of_a_report_are_found),
