@@ -132,3 +132,37 @@ bool us_dwarf_kept_rows(struct us_dwarf *d, Dwarf_Die *unit, uint64_t program,
 	*ret = (struct us_line_rows){ 0 };
 	return false;
 }
+
+struct sequences {
+	struct at_zero z;
+	uint32_t index;
+};
+
+/* Keeps where it is instead of its rows. */
+static bool keep_sequence(void *ctx, uint64_t start, uint64_t end)
+{
+	struct sequences *q = ctx;
+	struct us_dwarf *d = q->z.d;
+	if (start >= end || us_dwarf_overdue(d, q->z.since) ||
+	    !take(&q->z, start, end) ||
+	    us_span_map_find(&d->map, start) != US_SPAN_NONE)
+		return false;
+	d->cut |= d->n_span >= d->max_span;
+	struct us_span *s = d->cut ? NULL : us_vec_push(&d->spans);
+	if (!s)
+		return false;
+	d->n_span++;
+	*s = (struct us_span){ start, end, q->index };
+	return false;
+}
+
+void us_dwarf_add_sequences(struct us_dwarf *d, Dwarf_Die *unit, uint64_t program,
+			    uint32_t index, const struct us_dwarf_charge *since)
+{
+	struct sequences q = { at_zero(d, unit, since), index };
+	struct us_line_rows none;
+	if (us_line_program_read(d->line_data + program, d->line_size - (size_t)program,
+				 d->file->is64 ? 8 : 4, keep_sequence, &q, &none) == 0)
+		free(none.v);
+	free(q.z.ends.v);
+}

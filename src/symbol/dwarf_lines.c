@@ -382,7 +382,21 @@ static void read_units(struct us_dwarf *d)
 	end(d, &since);
 }
 
-/* Units without ranges, which some compilers make: use the ranges of their scopes. */
+/* Free Pascal has no entries with ranges for methods of an "object". */
+static void add_sequences(struct us_dwarf *d, uint32_t index)
+{
+	struct us_dwarf_unit *u = &d->units.v[index];
+	struct us_dwarf_charge since;
+	uint64_t program;
+	if (!begin(d, &since))
+		return;
+	if (has_program(d, u, &program))
+		us_dwarf_add_sequences(d, &u->die, program, index, &since);
+	end(d, &since);
+}
+
+/* Units without ranges, which some compilers make: use the ranges of their scopes and
+ * of the sequences of their lines. */
 static void add_rangeless_units(struct us_dwarf *d)
 {
 	for (size_t i = 0; i < d->units.n; i++) {
@@ -400,6 +414,7 @@ static void add_rangeless_units(struct us_dwarf *d)
 		if (us_span_map_build(spans.v, spans.n, &u->map) < 0)
 			memset(&u->map, 0, sizeof(u->map));
 		free(spans.v);
+		add_sequences(d, (uint32_t)i);
 	}
 }
 

@@ -89,6 +89,11 @@ void us_dwarf_leave_out_dropped(struct us_dwarf *d, Dwarf_Die *unit, size_t from
 bool us_dwarf_kept_rows(struct us_dwarf *d, Dwarf_Die *unit, uint64_t program,
 			const struct us_dwarf_charge *since, struct us_line_rows *ret);
 
+/* Add the sequences of its line program, at this offset, to d->spans as the unit's of
+ * this index, where no unit is known. */
+void us_dwarf_add_sequences(struct us_dwarf *d, Dwarf_Die *unit, uint64_t program,
+			    uint32_t index, const struct us_dwarf_charge *since);
+
 /* Read what was not read yet, while the budget lasts; else it stays empty. */
 void us_dwarf_need_scopes(struct us_dwarf *d, struct us_dwarf_unit *u);
 void us_dwarf_need_lines(struct us_dwarf *d, struct us_dwarf_unit *u);

@@ -448,6 +448,71 @@ static void assembly(void **state)
 	}
 }
 
+/* A unit without ranges, whose methods are where no reader looks for them. */
+static void no_ranges(void **state)
+{
+	(void)state;
+	static const char text[] = "	.file 1 \"m.pas\"\n"
+				   "	.text\n"
+				   "	.globl _start\n"
+				   "	.type _start, @function\n"
+				   "_start:	.loc 1 7\n"
+				   "	nop\n"
+				   "	.loc 1 8\n"
+				   "	hlt\n"
+				   "	.size _start, . - _start\n"
+				   "	.section .boot,\"ax\"\n"
+				   "	.type method, @function\n"
+				   "method:	.loc 1 20\n"
+				   "	nop\n"
+				   "	ret\n"
+				   "end:\n"
+				   "	.size method, . - method\n"
+				   "	.section .debug_info\n"
+				   "	.long 2f - 1f\n"
+				   "1:	.value 3\n"
+				   "	.long .debug_abbrev\n"
+				   "	.byte 8\n"
+				   "	.uleb128 1\n" /* the unit */
+				   "	.long .debug_line\n"
+				   "	.uleb128 2\n" /* an interface */
+				   "	.uleb128 3\n" /* its method */
+				   "	.asciz \"METHOD\"\n"
+				   "	.quad method, end\n"
+				   "	.byte 0, 0\n"
+				   "2:\n"
+				   "	.section .debug_abbrev\n"
+				   "	.byte 1, 0x11, 1, 0x10, 6, 0, 0\n"
+				   "	.byte 2, 0x38, 1, 0, 0\n"
+				   "	.byte 3, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 1\n"
+				   "	.byte 0, 0, 0\n"
+				   "	.section .debug_line\n";
+	static const struct {
+		uint64_t at;
+		const char *func;
+		unsigned line;
+	} want[] = { { 0x100000, "_start", 7 },
+		     { 0x100001, "_start", 8 },
+		     { 0x1001, "method", 20 } };
+	struct us_elf_image *image;
+	struct us_symbols *s;
+	struct us_frame f[4];
+	write_file("m.s", text, sizeof(text) - 1);
+	need("as -o m.o m.s && "
+	     "ld -Ttext=0x100000 --section-start=.boot=0x1000 -o m m.o");
+	assert_int_equal(us_elf_image_open(in_work_dir("m"), &image, NULL), 0);
+	assert_int_equal(us_symbols_new(&s, NULL), 0);
+	assert_int_equal(us_symbols_add(s, image, 0, NULL), 0);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_int_equal(us_symbols_lookup(s, want[i].at, false, f, 4), 1);
+		assert_string_equal(f[0].func, want[i].func);
+		assert_non_null(f[0].file);
+		assert_string_equal(base_name(f[0].file), "m.pas");
+		assert_int_equal(f[0].line, want[i].line);
+	}
+	us_symbols_free(s);
+}
+
 static void inline_chain(void **state)
 {
 	(void)state;
@@ -547,6 +612,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(c_programs),
 		cmocka_unit_test(assembly),
+		cmocka_unit_test(no_ranges),
 		cmocka_unit_test(inline_chain),
 		cmocka_unit_test(this_program),
 		cmocka_unit_test(gnu_mach),
