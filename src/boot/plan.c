@@ -194,8 +194,12 @@ static int add_symbol(struct us_boot_plan *p, const char *name,
 		return 0;
 	if (n->linux_kernel)
 		us_boot_linux_each(n->linux_kernel, try_name, &search);
-	us_fail(e, -EINVAL, "--until %s: the images have no such function%s", name,
-		us_nearest_question(&search.near, question, sizeof(question)));
+	if (n->no_image && *n->no_image)
+		us_fail(e, -EINVAL, "--until %s: %s", name, n->no_image);
+	else
+		us_fail(e, -EINVAL, "--until %s: the images have no such function%s",
+			name,
+			us_nearest_question(&search.near, question, sizeof(question)));
 	us_hint(e, "-e ELF names an image; serial:REGEX and first-idle need none");
 	return -EINVAL;
 }

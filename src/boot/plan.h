@@ -93,6 +93,7 @@ struct us_boot_names {
 	/* The first function, if none has a usual name; NULL: none. */
 	const struct us_boot_known *first;
 	const struct us_boot_linux *linux_kernel; /* the booted one, or NULL */
+	const char *no_image; /* why there is none; NULL or "": there are some */
 };
 /* Does an image have a function with a usual name? */
 bool us_boot_has_usual(const struct us_symbols *s);

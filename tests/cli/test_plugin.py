@@ -5,6 +5,7 @@
 usage: test_plugin.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, or all
 """
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -84,6 +85,18 @@ class Plugin(GuestCli):
                            "qemu-system-x86_64", "-display", "none", *options)
         with open(out) as f:
             self.assertEqual(f.read(), "precious")
+
+    def test_kernel_that_is_not_there(self):
+        """What names are looked for in is named, before anything is started."""
+        why = "no symbols: read ELF file {}: No such file or directory; -e ELF names another file"
+        for path in self.path("gone"), "gone":
+            guest = ["--", "qemu-system-x86_64", "-display", "none", "-kernel", path]
+            for verb, option in (["count"], "--functions"), (["trace", "-f", "x"], "--filter"):
+                option += " needs names of functions: "
+                self.fails(1, option + re.escape(why.format(path)), *verb, "-o", self.path("x"),
+                           *(["--functions"] if verb == ["count"] else []), *guest)
+            self.fails(1, "--until main: " + re.escape(why.format(path)), "boot", "-n", "1",
+                       "--until", "main", *guest)
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_qemu_that_is_killed(self):

@@ -238,6 +238,7 @@ static int make_plan(struct us_boot_variant *v, struct us_err *e)
 		.kernel = us_boot_variant_kernel(v, NULL),
 		.first = first.n_address ? &first : NULL,
 		.linux_kernel = v->linux_kernel,
+		.no_image = v->run.images.n ? NULL : v->run.images.note,
 	};
 	r = us_boot_plan_make(&v->plan, v->until, v->n_until, &names, v->way, e);
 	us_boot_ways_filter(v, &v->plan);

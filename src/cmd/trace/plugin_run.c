@@ -69,6 +69,10 @@ static void guest_of_command(struct us_plugin_run *r)
 	for (int i = 0; i < 2; i++)
 		if (!from[i][0] || !realpath(from[i], to[i]))
 			to[i][0] = '\0';
+	/* If it is not there, who opens it says so.  QEMU has its own folder of
+	 * firmware. */
+	if (!g->kernel[0])
+		snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
 }
 
 /* The plugin does not compare images with memory before it counts, so files beside a
