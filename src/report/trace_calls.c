@@ -89,8 +89,10 @@ static int end(struct us_trace_out *o)
 				   "----------------\n";
 	struct calls *s = o->state;
 	struct row all = { .name = "total" };
-	if (!s)
+	if (!s || !s->n) { /* that is told, in place of a table */
+		free(s);
 		return 0;
+	}
 	qsort(s->v, s->n, sizeof(*s->v), by_time);
 	for (size_t i = 0; i < s->n; i++) {
 		all.n += s->v[i].n;

@@ -278,6 +278,23 @@ static int on_any(void *ctx, unsigned vcpu, const uint64_t *record, size_t n)
 	return n ? -ECANCELED : 0;
 }
 
+static int fail_no_events(struct us_err *e)
+{
+	us_fail(e, -ENODATA, "replay: the recording has no trace");
+	us_hint(e, "uniscope trace makes one; uniscope report shows profiles");
+	return -ENODATA;
+}
+
+/* asked: the system calls that were to be traced; NULL: none.  when: there was none. */
+static int fail_no_calls(const char *asked, const char *when, struct us_err *e)
+{
+	if (asked)
+		return us_fail(e, -ENODATA, "replay: no system call was made %s", when);
+	us_fail(e, -ENODATA, "replay: the trace has no system calls");
+	us_hint(e, "uniscope trace --syscalls records them");
+	return -ENODATA;
+}
+
 /* A format writes its header before the first event comes: look first whether there is
  * one. */
 static int check_trace(int fd, const struct us_profile *p,
@@ -290,16 +307,11 @@ static int check_trace(int fd, const struct us_profile *p,
 	int rc = us_read(fd, &any, NULL, &result, &why);
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return us_fail(e, -errno, "replay: rewind: %s", strerror(errno));
-	if (!rc) {
-		us_fail(e, -ENODATA, "replay: the recording has no trace");
-		us_hint(e, "uniscope trace makes one; uniscope report shows profiles");
-		return -ENODATA;
-	}
-	if (f->of_calls && !calls) {
-		us_fail(e, -ENODATA, "replay: the trace has no system calls");
-		us_hint(e, "uniscope trace --syscalls records them");
-		return -ENODATA;
-	}
+	bool alone = calls && !strcmp(calls, "alone");
+	if (!rc && !alone && !(calls && f->of_calls))
+		return fail_no_events(e);
+	if (!rc || (f->of_calls && !calls))
+		return fail_no_calls(calls, "while it was traced", e);
 	return 0;
 }
 
@@ -333,16 +345,11 @@ int us_trace_report(int fd, const struct us_profile *p,
 	ret->none_passes = !printer->passed;
 	ret->no_vcpu = o->replay.vcpu_mask && !(o->replay.vcpu_mask & printer->vcpus);
 	us_trace_printer_free(printer);
-	if (!rc && !ret->n_event) {
-		us_fail(e, -ENODATA, "replay: the recording has no trace");
-		us_hint(e, "uniscope trace makes one; uniscope report shows profiles");
-		return -ENODATA;
-	}
-	if (!rc && o->format->of_calls && !ret->n_call) {
-		us_fail(e, -ENODATA, "replay: the trace has no system calls");
-		us_hint(e, "uniscope trace --syscalls records them");
-		return -ENODATA;
-	}
+	if (!rc && !ret->n_event)
+		return fail_no_events(e);
+	if (!rc && o->format->of_calls && !ret->n_call)
+		return fail_no_calls(us_profile_fact(p, "trace_syscalls"),
+				     "in what is shown", e);
 	return rc || !out ? rc : us_report_flush(out, "trace", e);
 }
 

@@ -86,6 +86,20 @@ class Plugin(GuestCli):
         with open(out) as f:
             self.assertEqual(f.read(), "precious")
 
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_no_system_calls(self):
+        """Where none is made, that is told."""
+        guest, out = self.guest_of_two_names(), self.path("x")
+        for more, said, shown in (([], "uniscope: no system call was made\n", "while it was traced"),
+                                  (["-f", "work"], "events; next: ", "in what is shown")):
+            done = run("trace", "--syscalls", *more, "-d", "1", "-o", out, *guest)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(said, done.stderr)
+            done = self.fails(1, "^uniscope: replay: no system call was made " + shown + "$",
+                              "replay", "-c", out)
+            self.assertEqual(done.stdout, "")
+        self.assertEqual(run("replay", out).returncode, 0)
+
     def test_kernel_that_is_not_there(self):
         """What names are looked for in is named, before anything is started."""
         why = "no symbols: read ELF file {}: No such file or directory; -e ELF names another file"

@@ -318,9 +318,13 @@ static void tell_start(const struct tracing *t)
 static void tell_end(const struct tracing *t)
 {
 	char path[US_STORE_MAX_PATH];
+	uint64_t n = t->set->last_ns ? t->last.n_event : t->file.n_event;
 	us_shell_word(path, sizeof(path), t->output.path);
-	fprintf(stderr, "uniscope: %" PRIu64 " events",
-		t->set->last_ns ? t->last.n_event : t->file.n_event);
+	if (!n && t->set->syscalls.alone) {
+		fputs("uniscope: no system call was made\n", stderr);
+		return;
+	}
+	fprintf(stderr, "uniscope: %" PRIu64 " events", n);
 	if (t->file.n_lost)
 		fprintf(stderr, ", %" PRIu64 " lost", t->file.n_lost);
 	if (t->set->syscalls.alone) {
