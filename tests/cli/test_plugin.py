@@ -15,6 +15,7 @@ import unittest
 from cli import PLUGIN, PROGRAM, GuestCli, main, run
 
 
+# A kernel that ends by an exception that it has no table for.
 TWO_NAMES = """
 	.section .multiboot, "a"
 	.long 0x1badb002, 0, -0x1badb002
@@ -22,9 +23,12 @@ TWO_NAMES = """
 	.globl _start, work, _also_work
 	.type _start, @function
 _start:	mov $stack, %esp
+	mov $100, %ecx
 1:	call work
 	call idle
-	jmp 1b
+	loop 1b
+	lidt table
+	ud2
 	.size _start, . - _start
 	.type work, @function
 	.type _also_work, @function
@@ -35,7 +39,7 @@ work: _also_work: ret
 idle:	ret
 	.size idle, 1
 	.bss
-	.skip 4096
+table:	.skip 4096
 stack:
 """
 
@@ -50,25 +54,26 @@ class Plugin(GuestCli):
         subprocess.run(["ld", "-m", "elf_i386", "-z", "noexecstack", "-Ttext=0x100000",
                         "--section-start=.multiboot=0xff000", "-o", image, source + ".o"],
                        check=True)
-        return ["-e", image, "--", "qemu-system-x86_64", "-display", "none", "-kernel", image]
+        return ["-e", image, "--", "qemu-system-x86_64", "-display", "none", "-no-reboot", "-kernel",
+                image]
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_each_name_of_an_address(self):
         guest = self.guest_of_two_names()
         told = "note: _also_work: its address is shown as work"
         for name, note in ("work", False), ("_also_work", True), ("_also_.*", True):
-            done = run("count", "-d", "1", "--functions=" + name, "-o", self.path("x"), *guest)
+            done = run("count", "--functions=" + name, "-o", self.path("x"), *guest)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(note, told in done.stderr, done.stderr)
-            self.assertRegex(done.stdout, r"\bwork\b")
+            self.assertRegex(done.stdout, r" 100 +work\b")
             self.assertNotIn("idle", done.stdout)
-            done = run("trace", "-d", "1", "-f", name, "-o", self.path("x"), *guest)
+            done = run("trace", "-f", name, "-o", self.path("x"), *guest)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("tracing 1 of 3 functions", done.stderr)
             self.assertEqual(note, told in done.stderr, done.stderr)
         self.fails(1, "no function of the images has that name", "count", "--functions=nothing",
                    "-o", self.path("x"), *guest)
-        done = run("trace", "-d", "1", "--from", "_also_work", "--until", "idle", "-o",
+        done = run("trace", "--from", "_also_work", "--until", "idle", "-o",
                    self.path("x"), *guest)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("note: _also_work"), 1, done.stderr)
@@ -92,7 +97,7 @@ class Plugin(GuestCli):
         guest, out = self.guest_of_two_names(), self.path("x")
         for more, said, shown in (([], "uniscope: no system call was made\n", "while it was traced"),
                                   (["-f", "work"], "events; next: ", "in what is shown")):
-            done = run("trace", "--syscalls", *more, "-d", "1", "-o", out, *guest)
+            done = run("trace", "--syscalls", *more, "-o", out, *guest)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(said, done.stderr)
             done = self.fails(1, "^uniscope: replay: no system call was made " + shown + "$",
