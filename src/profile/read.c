@@ -56,6 +56,13 @@ static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 				       : -EBADMSG;
 }
 
+static int on_stacks(void *ctx, us_stack_id first, const struct us_stack_node *v,
+		     size_t n)
+{
+	struct us_profile *p = ctx;
+	return first == p->trie.numbers.n ? us_trie_add_all(&p->trie, v, n) : -EBADMSG;
+}
+
 static int on_samples(void *ctx, const struct us_sample *s, size_t n)
 {
 	return us_profile_add_samples(ctx, s, n);
@@ -224,6 +231,7 @@ static int read_samples(struct us_profile *p, const struct us_profile_source *s,
 	static const struct us_reader_ops ops = {
 		.fact = on_fact,
 		.stack = on_stack,
+		.stacks = on_stacks,
 		.sample = on_sample,
 		.samples = on_samples,
 		.stats = on_stats,

@@ -323,12 +323,24 @@ static bool goes_on(const struct nodes *t, const uint8_t *p, const uint8_t *end)
 	return end - p >= (int)US_STACKS_FIRST && us_get_le32(p) == t->n;
 }
 
+/* end: the number of the next one. */
+static int deliver_stacks(struct reader *r, size_t end)
+{
+	size_t n = r->n_stack;
+	r->n_stack = 0;
+	return n ? r->ops->stacks(r->ctx, (us_stack_id)(end - n), r->stack, n) : 0;
+}
+
 static int guest_stack(struct reader *r, us_stack_id id, us_stack_id parent, us_gva pc)
 {
 	uint8_t pc_flags;
 	if (!take_flags(r, &pc_flags))
 		return us_reader_bad(r, "flags of no node");
-	return r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc, pc_flags) : 0;
+	if (!r->ops->stacks)
+		return r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc, pc_flags)
+				     : 0;
+	r->stack[r->n_stack++] = (struct us_stack_node){ pc, parent, pc_flags };
+	return r->n_stack == US_READER_STACKS ? deliver_stacks(r, (size_t)id + 1) : 0;
 }
 
 static int host_stack(struct reader *r, us_stack_id id, us_stack_id parent, us_gva pc)
@@ -360,6 +372,8 @@ stacks(struct reader *r, struct nodes *t, const uint8_t *p, const uint8_t *end,
 static int guest_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	int rc = stacks(r, &r->guest, p, end, guest_stack);
+	if (!rc)
+		rc = deliver_stacks(r, r->guest.n);
 	if (rc)
 		return rc;
 	return r->flagged ? us_reader_bad(r, "flags of nodes that do not follow") : 0;
@@ -540,7 +554,8 @@ static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *e
  * checksums are right, and a caller that wants them will find any other error. */
 static bool wants_samples(const struct us_reader_ops *o)
 {
-	return o->sample || o->samples || o->stack || o->host_stack || o->wait;
+	return o->sample || o->samples || o->stack || o->stacks || o->host_stack ||
+	       o->wait;
 }
 
 static bool is_of_samples(uint32_t type)

@@ -17,6 +17,7 @@ struct nodes {
 };
 
 #define US_READER_SAMPLES 64 /* samples that are delivered at a time */
+#define US_READER_STACKS  64 /* the same for stacks */
 
 struct reader {
 	const struct us_reader_ops *ops;
@@ -39,6 +40,8 @@ struct reader {
 	} hosts;
 	struct us_sample sample[US_READER_SAMPLES]; /* to be delivered */
 	size_t n_sample;
+	struct us_stack_node stack[US_READER_STACKS]; /* to be delivered, too */
+	size_t n_stack;
 	uint32_t n_counted[US_MAX_VCPUS];
 	uint32_t n_event_function, n_waiter;
 	struct us_event_unpacker *unpacker; /* NULL: no events so far */

@@ -373,11 +373,21 @@ void us_writer_close(struct us_writer *w); /* frees; accepts NULL */
  * during the call.  Stack ids are dense: 1, 2, 3, ... in order of appearance, parent <
  * id; the host's are numbered separately.  Samples refer to stacks that came before.
  * All of this is checked. */
+/* A distinct stack: that of its caller, and one node more. */
+struct us_stack_node {
+	us_gva pc;
+	us_stack_id parent;
+	uint8_t flags; /* enum us_pc_flag; unknown ones removed */
+};
+
 struct us_reader_ops {
 	int (*fact)(void *ctx, const char *key, const char *value);
 	int (*module)(void *ctx, const struct us_module *m);
 	int (*stack)(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
-		     uint8_t flags /* enum us_pc_flag; unknown ones removed */);
+		     uint8_t flags);
+	/* If set, called instead of stack, with several; first: the first's number. */
+	int (*stacks)(void *ctx, us_stack_id first, const struct us_stack_node *v,
+		      size_t n);
 	int (*sample)(void *ctx, const struct us_sample *s);
 	/* If set, called instead of sample, with several consecutive samples. */
 	int (*samples)(void *ctx, const struct us_sample *s, size_t n);
