@@ -118,8 +118,9 @@ void us_profile_free_tasks(struct us_profile *p)
 struct us_profile_marks us_profile_marks(const struct us_profile *p, uint32_t node)
 {
 	struct us_profile_marks m = { 0 };
-	for (; node; node = p->trie.nodes.v[node].parent) {
-		const struct us_trie_node *n = &p->trie.nodes.v[node];
+	const struct us_trie_node *v = p->trie.nodes.v;
+	for (node = v[node].no_frame; node; node = v[v[node].parent].no_frame) {
+		const struct us_trie_node *n = &v[node];
 		if (n->flags & US_PROFILE_EPOCH)
 			m.epoch = (uint32_t)n->pc;
 		if (n->flags & US_PC_SPACE)

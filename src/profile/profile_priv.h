@@ -503,11 +503,10 @@ void us_profile_module_times(const struct us_profile *p,
  * Stacks are kept apart by time if images came or went in between.  Those of a later
  * epoch hang below a node of their own, with US_PROFILE_EPOCH in its flags.
  */
-#define US_PROFILE_EPOCH (1 << 7) /* in addition to enum us_pc_flag; pc: the epoch */
+#define US_PROFILE_EPOCH US_TRIE_EPOCH /* pc: the epoch */
 /* The same for phases.  These nodes are outermost, and have a frame; pc: the phase. */
-#define US_PROFILE_PHASE (1 << 6)
-#define US_PROFILE_NO_FRAME                                                            \
-	(US_PROFILE_EPOCH | US_PROFILE_PHASE | US_PC_SPACE | US_PC_EXIT | US_PC_TASK)
+#define US_PROFILE_PHASE    US_TRIE_PHASE
+#define US_PROFILE_NO_FRAME US_TRIE_NO_FRAME
 /* A US_PC_TASK node whose pc has this bit stands for a waiting task:
  * profile/waits.c. */
 #define US_PROFILE_WAITER 0x80000000U

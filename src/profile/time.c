@@ -7,7 +7,7 @@ static bool exit_of(const struct us_profile *p, uint32_t stack, unsigned *ret_re
 		    unsigned *ret_place)
 {
 	const struct us_trie_node *v = p->trie.nodes.v;
-	for (; stack; stack = v[stack].parent)
+	for (stack = v[stack].no_frame; stack; stack = v[v[stack].parent].no_frame)
 		if (v[stack].flags & US_PC_EXIT)
 			return us_exit_parts(v[stack].pc, ret_reason, ret_place);
 	return false;

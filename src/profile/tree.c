@@ -55,7 +55,7 @@ uint32_t us_profile_exit_frame(struct us_profile *p, uint32_t stack)
 {
 	char words[64], name[96];
 	const struct us_trie_node *v = p->trie.nodes.v;
-	for (; stack; stack = v[stack].parent) {
+	for (stack = v[stack].no_frame; stack; stack = v[v[stack].parent].no_frame) {
 		if (!(v[stack].flags & US_PC_EXIT) ||
 		    !us_exit_words(v[stack].pc, words, sizeof(words)))
 			continue;

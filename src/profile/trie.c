@@ -70,12 +70,14 @@ static uint32_t child(struct us_trie *t, uint32_t hash, uint32_t parent, us_gva 
 	if (!n)
 		return US_TRIE_NONE;
 	uint32_t number = (uint32_t)(t->nodes.n - 1);
+	const struct us_trie_node *up = &t->nodes.v[parent];
 	*n = (struct us_trie_node){
 		.pc = pc,
 		.parent = parent,
 		.mark = hash,
+		.no_frame = flags & US_TRIE_NO_FRAME ? number : up->no_frame,
 		.flags = flags,
-		.depth = (uint8_t)(t->nodes.v[parent].depth + 1),
+		.depth = (uint8_t)(up->depth + 1),
 	};
 	return slot->number = number;
 }

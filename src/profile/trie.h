@@ -25,9 +25,17 @@ struct us_trie_node {
 	/* The hash of its path, until us_trie_seal().  Then the caller's: at first
 	 * US_TRIE_NONE, 0 for the empty stack. */
 	uint32_t mark;
+	/* The nearest of itself and its callers that is no frame; 0: none. */
+	uint32_t no_frame;
 	uint8_t flags; /* enum us_pc_flag */
 	uint8_t depth;
 };
+
+/* The flags of nodes that are no frames. */
+#define US_TRIE_EPOCH (1 << 7) /* in addition to enum us_pc_flag: profile_priv.h */
+#define US_TRIE_PHASE (1 << 6)
+#define US_TRIE_NO_FRAME                                                               \
+	(US_TRIE_EPOCH | US_TRIE_PHASE | US_PC_SPACE | US_PC_EXIT | US_PC_TASK)
 
 struct us_trie {
 	struct {

@@ -206,13 +206,14 @@ static uint32_t view_number(struct us_profile *p, us_gpa root, uint32_t epoch)
 
 uint32_t us_profile_view(struct us_profile *p, uint32_t node)
 {
-	bool user = p->trie.nodes.v[node].flags & US_PC_USER;
+	const struct us_trie_node *v = p->trie.nodes.v;
+	bool user = v[node].flags & US_PC_USER;
 	us_gpa root = 0;
 	uint32_t epoch = 0;
 	if (!p->cuts.n && !p->has_spaces)
 		return 0;
-	for (; node; node = p->trie.nodes.v[node].parent) {
-		const struct us_trie_node *n = &p->trie.nodes.v[node];
+	for (node = v[node].no_frame; node; node = v[v[node].parent].no_frame) {
+		const struct us_trie_node *n = &v[node];
 		if (n->flags & US_PROFILE_EPOCH)
 			epoch = (uint32_t)n->pc;
 		if (n->flags & US_PC_SPACE && user)

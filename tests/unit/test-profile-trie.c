@@ -59,6 +59,23 @@ static void many_at_once_are_the_same(void **state)
 	}
 }
 
+static void a_node_knows_its_nearest_that_is_no_frame(void **state)
+{
+	(void)state;
+	static struct us_stack_node v[NUMBERS];
+	struct us_trie t;
+	make_numbers(v, 1);
+	assert_int_equal(us_trie_init(&t), 0);
+	assert_int_equal(us_trie_add_all(&t, v, NUMBERS), 0);
+	for (uint32_t i = 0; i < t.nodes.n; i++) {
+		uint32_t up = i;
+		while (up && !(t.nodes.v[up].flags & US_TRIE_NO_FRAME))
+			up = t.nodes.v[up].parent;
+		assert_int_equal(t.nodes.v[i].no_frame, up);
+	}
+	us_trie_fini(&t);
+}
+
 static void marks_are_the_callers_once_it_is_sealed(void **state)
 {
 	(void)state;
@@ -107,6 +124,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_at_once_are_the_same),
+		cmocka_unit_test(a_node_knows_its_nearest_that_is_no_frame),
 		cmocka_unit_test(marks_are_the_callers_once_it_is_sealed),
 		cmocka_unit_test(impossible_callers_are_refused),
 		cmocka_unit_test(too_deep_is_refused),
