@@ -4,6 +4,7 @@
  * beside reading the same recording and dropping it.
  *
  *	bench-report [MILLIONS [STACKS [FILE]]]		FILE: leave the recording there
+ *	bench-report many				only that of many stacks
  *
  * Stacks are drawn evenly, which is the worst case: nearly every stack is in every
  * slice of time.  Their addresses are functions of this program, so names and lines are
@@ -117,6 +118,85 @@ static int read_only(int fd)
 	return sum == 0;
 }
 
+/* Each distinct path once, in a plain hash table: the least that can sum samples by
+ * their stacks. */
+struct paths {
+	struct path {
+		us_gva pc;
+		uint32_t parent, weight;
+	} * v;
+	uint32_t *slot, *number; /* by number in the file: path */
+	size_t n, slots, cap;
+};
+
+static size_t slot_of(const struct paths *t, const struct path *x)
+{
+	uint64_t hash = (x->pc ^ (uint64_t)x->parent << 32) * 0x9e3779b97f4a7c15;
+	size_t i = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15 >> 32 & (t->slots - 1);
+	for (; t->slot[i]; i = (i + 1) & (t->slots - 1))
+		if (t->v[t->slot[i]].pc == x->pc &&
+		    t->v[t->slot[i]].parent == x->parent)
+			break;
+	return i;
+}
+
+static void grow_paths(struct paths *t)
+{
+	free(t->slot);
+	t->slots = t->slots ? t->slots * 2 : 1024;
+	t->v = realloc(t->v, t->slots / 2 * sizeof(*t->v));
+	t->slot = calloc(t->slots, sizeof(*t->slot));
+	if (!t->v || !t->slot)
+		exit(1);
+	for (size_t i = 1; i < t->n; i++)
+		t->slot[slot_of(t, &t->v[i])] = (uint32_t)i;
+}
+
+static int keep_path(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		     uint8_t flags)
+{
+	struct paths *t = ctx;
+	(void)flags;
+	if (t->n * 2 >= t->slots)
+		grow_paths(t);
+	if (id >= t->cap) {
+		t->cap *= 2;
+		t->number = realloc(t->number, t->cap * sizeof(*t->number));
+		if (!t->number)
+			exit(1);
+	}
+	struct path x = { pc, t->number[parent], 0 };
+	size_t i = slot_of(t, &x);
+	if (!t->slot[i]) {
+		t->v[t->n] = x;
+		t->slot[i] = (uint32_t)t->n++;
+	}
+	t->number[id] = t->slot[i];
+	return 0;
+}
+
+static int add_weights(void *ctx, const struct us_sample *s, size_t n)
+{
+	struct paths *t = ctx;
+	for (size_t i = 0; i < n; i++)
+		t->v[t->number[s[i].stack]].weight += s[i].weight;
+	return 0;
+}
+
+static int sum_only(int fd)
+{
+	static const struct us_reader_ops ops = { .samples = add_weights,
+						  .stack = keep_path };
+	struct us_reader_result r;
+	struct us_err e;
+	struct paths t = { .n = 1, .cap = 1024, .number = calloc(1024, 4) };
+	if (!t.number)
+		return 1;
+	grow_paths(&t);
+	need(us_read(fd, &ops, &t, &r, &e), &e);
+	return t.n == 1;
+}
+
 static int report(int fd, const char *format, FILE *out)
 {
 	struct us_err e;
@@ -148,10 +228,15 @@ static int pack_alone(const unsigned char *text, size_t n)
 	return deflateEnd(&z) != Z_OK;
 }
 
-static unsigned char *firefox_text(int fd, size_t *ret_n)
+static int temporary(void)
 {
 	const char *dir = getenv("TMPDIR");
-	int to = open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static unsigned char *firefox_text(int fd, size_t *ret_n)
+{
+	int to = temporary();
 	FILE *out = to < 0 ? NULL : fdopen(dup(to), "w");
 	size_t most = (size_t)1 << 30;
 	unsigned char *text = malloc(most);
@@ -173,6 +258,8 @@ struct cost {
 	double seconds, mebibytes;
 };
 
+#define SUM_ONLY "" /* in place of a format */
+
 /* In a child, so that each starts with an empty heap.  text: that is packed, alone. */
 static struct cost measure(int fd, const char *format, const unsigned char *text,
 			   size_t n)
@@ -183,9 +270,10 @@ static struct cost measure(int fd, const char *format, const unsigned char *text
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit(text     ? pack_alone(text, n)
-		      : format ? report(fd, format, fopen("/dev/null", "w"))
-			       : read_only(fd));
+		_exit(text		   ? pack_alone(text, n)
+		      : format && !*format ? sum_only(fd)
+		      : format		   ? report(fd, format, fopen("/dev/null", "w"))
+					   : read_only(fd));
 	if (pid < 0 || wait4(pid, &status, 0, &u) != pid || status)
 		exit(1);
 	return (struct cost){
@@ -195,21 +283,46 @@ static struct cost measure(int fd, const char *format, const unsigned char *text
 	};
 }
 
-int main(int argc, char **argv)
+/* In a child: our own memory stays small, as children inherit its peak. */
+static int generate_apart(int fd, uint64_t n, unsigned n_stack)
 {
-	uint64_t n = (argc > 1 ? strtoull(argv[1], NULL, 0) : 10) * 1000000;
-	unsigned n_stack = argc > 2 ? (unsigned)atoi(argv[2]) : 100000;
-	const char *dir = getenv("TMPDIR");
-	int fd = argc > 3 ? open(argv[3], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
-			  : open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
-				 0600);
-	if (fd < 0 || !n || !n_stack)
-		return 1;
-	pid_t pid = fork(); /* our own memory stays small: children inherit its peak */
 	int status;
+	pid_t pid = fork();
 	if (pid == 0)
 		_exit(generate(fd, n, n_stack));
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
+}
+
+/* Most samples have a stack of their own. */
+static int many_stacks(void)
+{
+	static const char *const formats[] = { "text",	 "html",  "json",
+					       "folded", "pprof", "tree" };
+	int fd = temporary();
+	if (fd < 0 || generate_apart(fd, 2000000, 1000000))
+		return 1;
+	struct cost floor = measure(fd, SUM_ONLY, NULL, 0);
+	printf("2 M samples, 1000000 stacks: reading and summing by a hash table alone "
+	       "%.2f s, %.0f MiB\n",
+	       floor.seconds, floor.mebibytes);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct cost c = measure(fd, formats[i], NULL, 0);
+		printf("report, %-10s %.2f s (%.1f times that), %.0f MiB\n", formats[i],
+		       c.seconds, c.seconds / floor.seconds, c.mebibytes);
+	}
+	close(fd);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "many"))
+		return many_stacks();
+	uint64_t n = (argc > 1 ? strtoull(argv[1], NULL, 0) : 10) * 1000000;
+	unsigned n_stack = argc > 2 ? (unsigned)atoi(argv[2]) : 100000;
+	int fd = argc > 3 ? open(argv[3], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+			  : temporary();
+	if (fd < 0 || !n || !n_stack || generate_apart(fd, n, n_stack))
 		return 1;
 	if (argc > 3)
 		return 0;
@@ -237,5 +350,5 @@ int main(int argc, char **argv)
 	       "%.2f s (%.1f times text)\n",
 	       n_text >> 20, c.seconds, c.seconds / text.seconds);
 	free(packed);
-	return 0;
+	return argc > 1 ? 0 : many_stacks();
 }
