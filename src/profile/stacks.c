@@ -7,11 +7,14 @@
 #include "profile/profile_priv.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct builder {
 	struct us_profile *p;
 	struct us_pair_map place_of; /* (site, 0) or (function, 1) to index + 1 */
+	/* By node of the trie, as a caller: index + 1.  Most are in many stacks. */
+	uint32_t *of_caller;
 	struct {
 		struct us_profile_place *v;
 		size_t n, cap;
@@ -117,6 +120,17 @@ static bool push_node(struct builder *b, uint32_t node, bool is_return)
 	return push_path(b, *known - 1);
 }
 
+static bool push_caller(struct builder *b, uint32_t node)
+{
+	const struct us_trie_node *t = &b->p->trie.nodes.v[node];
+	if (b->of_caller[node])
+		return push_path(b, b->of_caller[node] - 1);
+	if (!push_node(b, node, !(t->flags & US_PC_EXACT)))
+		return false;
+	b->of_caller[node] = b->path.v[b->path.n - 1] + 1;
+	return true;
+}
+
 /* The same frames as in the call tree, from the other end (tree.c). */
 static bool push_stack_of(struct builder *b, uint32_t key)
 {
@@ -139,9 +153,8 @@ static bool push_stack_of(struct builder *b, uint32_t key)
 			if (!push_func(b, us_profile_exit_frame(p, at)))
 				return false;
 		} else if (!(flags & US_PROFILE_NO_FRAME)) {
-			bool is_return = (at != stack || p->opts.waits) &&
-					 !(flags & US_PC_EXACT);
-			if (!push_node(b, at, is_return))
+			bool is_caller = at != stack || p->opts.waits;
+			if (!(is_caller ? push_caller(b, at) : push_node(b, at, false)))
 				return false;
 		}
 	}
@@ -237,8 +250,11 @@ int us_profile_stacks(const struct us_profile *p, struct us_profile_stacks *ret)
 	/* Not const: the functions that look up names cache what they find.  All of
 	 * these were looked up before. */
 	struct builder b = { .p = (struct us_profile *)p };
-	bool ok = us_profile_is_counted(p) ? add_counted(&b) : add_sampled(&b);
+	b.of_caller = calloc(p->trie.nodes.n, sizeof(*b.of_caller));
+	bool ok = b.of_caller &&
+		  (us_profile_is_counted(p) ? add_counted(&b) : add_sampled(&b));
 	us_pair_map_fini(&b.place_of);
+	free(b.of_caller);
 	*ret = (struct us_profile_stacks){
 		b.places.v, b.frames.v, b.path.v, b.stacks.v,
 		b.places.n, b.frames.n, b.path.n, b.stacks.n,
