@@ -46,7 +46,7 @@ struct order {
 	const struct us_branch *v;
 };
 
-/* By parent, lightest first, because each is linked in front of the earlier ones. */
+/* Lightest first, because each is linked in front of the earlier ones. */
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct order *o = ctx;
@@ -57,16 +57,38 @@ static int compare(const void *a, const void *b, void *ctx)
 	return strcmp(o->p->funcs.v[y->func].name, o->p->funcs.v[x->func].name);
 }
 
+/* All branches but the root by their parents.  end[parent]: where its children end. */
+static void group(const struct builder *b, uint32_t *order, uint32_t *end)
+{
+	const struct us_branch *v = b->branches.v;
+	size_t n = b->branches.n;
+	uint32_t sum = 0;
+	for (size_t i = 1; i < n; i++)
+		end[v[i].parent]++;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t children = end[i];
+		end[i] = sum;
+		sum += children;
+	}
+	for (size_t i = 1; i < n; i++)
+		order[end[v[i].parent]++] = (uint32_t)i;
+}
+
+/* Siblings are sorted apart: most are few, and far more branches are none. */
 static int link_children(struct builder *b)
 {
 	size_t n = b->branches.n;
 	struct us_branch *v = b->branches.v;
 	_cleanup_free_ uint32_t *order = calloc(n, sizeof(*order));
-	if (!order)
+	_cleanup_free_ uint32_t *end = calloc(n, sizeof(*end));
+	if (!order || !end)
 		return -ENOMEM;
-	for (size_t i = 1; i < n; i++)
-		order[i - 1] = (uint32_t)i;
-	qsort_r(order, n - 1, sizeof(*order), compare, &(struct order){ b->p, v });
+	group(b, order, end);
+	uint32_t first = 0;
+	for (size_t i = 0; i < n; first = end[i++])
+		if (end[i] - first > 1)
+			qsort_r(order + first, end[i] - first, sizeof(*order), compare,
+				&(struct order){ b->p, v });
 	for (size_t i = 0; i + 1 < n; i++) {
 		struct us_branch *x = &v[order[i]];
 		x->next = v[x->parent].child;
