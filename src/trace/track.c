@@ -39,6 +39,7 @@ static void resync(struct us_tracker *t, const struct us_track_function *in,
 	if (t->unsure)
 		us_track_find_stack(t, sp);
 	us_track_pop_below(t, sp + 1);
+	us_track_upcalls_end(t, in);
 	struct us_track_frame *f = top(t);
 	if (!f && us_track_push_base(t, in, US_TRACK_ANYWHERE))
 		us_track_note_found(t);
@@ -113,6 +114,11 @@ static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 		go_on(t);
 		charge(t, *t->insns);
 		pop(t);
+		return;
+	}
+	if (f && f->upcall) {
+		t->vcpu->node = f->node;
+		us_track_upcall_ends(t);
 		return;
 	}
 	t->vcpu->node = node;

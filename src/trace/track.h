@@ -19,6 +19,10 @@
  *   Else the frame on top goes on, with a handler of exceptions for example.
  * - A call comes from an instruction of a known function.  If that is not the function
  *   on top, a jump was missed, and the address shows the true frame.
+ * - An exception return resumes what was interrupted, unless it leads to a function's
+ *   first instruction that was not about to be executed, and that no interrupt enters:
+ *   an upcall, as for a signal.  It is called by what was interrupted, which goes on
+ *   with a return or another exception return.
  *
  * On some architectures (aarch64, RISC-V) calls leave the return address in a register
  * and touch no stack.  A frame's address is then the one at which its function stored
@@ -117,6 +121,7 @@ struct us_track_frame {
 	 * foreign: the address that it stored is not a call's. */
 	bool alternate : 1, foreign : 1;
 	bool begun : 1;	  /* an exception return entered it, and it has no caller */
+	bool upcall : 1;  /* a trap of which an exception return was the entry */
 	bool handles : 1; /* a base, of an interrupt's code that went to this stack */
 } __attribute__((__aligned__(64)));
 
@@ -245,6 +250,7 @@ enum us_track_how {
 	US_HOW_UNKNOWN,
 	US_HOW_SAID,	  /* entered as expected, not by an interrupt */
 	US_HOW_INTERRUPT, /* an interrupt or a fault */
+	US_HOW_UPCALL,	  /* an exception return, to elsewhere than it came from */
 };
 
 struct us_track_entering {
@@ -252,6 +258,8 @@ struct us_track_entering {
 	uint64_t sp;  /* the stack pointer if it was no interrupt; 0: not known */
 	bool exactly; /* exactly sp; else it may also be lower */
 	bool framed;  /* the stack may still have what an earlier interrupt pushed */
+	/* Right behind an exception return to what had been interrupted. */
+	bool resumed;
 };
 
 /* What the next entry of a function can be. */

@@ -45,6 +45,24 @@ enum us_track_how us_track_how_entered(const struct us_tracker *t,
 	return how;
 }
 
+bool us_track_is_upcall(const struct us_tracker *t, struct us_track_function *f)
+{
+	const struct us_track_frame *x = top(t);
+	struct us_track_entering e = { .function = f, .resumed = true };
+	bool any = is_to_any(t);
+	if (!t->how || !x || x->function == f || (any && t->link))
+		return false;
+	if (t->next == US_NEXT_CALL)
+		e.sp = t->sp;
+	else if (x->kind == US_TRACK_CALL && !t->unsure)
+		e.sp = x->sp;
+	if (any && !e.sp)
+		return false;
+	enum us_track_how how = t->how(t, &e);
+	return how == US_HOW_UPCALL ||
+	       (t->link && how == US_HOW_SAID && !f->by_interrupt);
+}
+
 static bool may_be_interrupt(const struct us_tracker *t,
 			     const struct us_track_function *f)
 {

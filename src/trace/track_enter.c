@@ -110,6 +110,14 @@ static void interrupt(struct us_tracker *t, struct us_track_function *f, bool sa
 	us_track_enter_kernel(t, f, us_track_interrupts_node(t), save, false);
 }
 
+static void enter_upcall(struct us_tracker *t, const struct us_track_function *f)
+{
+	uint32_t n = us_track_n(t->stack);
+	us_track_enter_kernel(t, f, t->vcpu->node, true, true);
+	if (us_track_n(t->stack) > n)
+		us_track_top(t->stack)->upcall = true;
+}
+
 static void jump_to(struct us_tracker *t, struct us_track_function *f)
 {
 	struct us_track_frame *x = top(t);
@@ -224,6 +232,54 @@ static bool enter_as_said(struct us_tracker *t, struct us_track_function *f)
 	return true;
 }
 
+/* ---- Ends of upcalls ---- */
+
+/* With its frame, and all above it; what it interrupted goes on. */
+static void end_interrupt(struct us_tracker *t, const struct us_track_frame *f)
+{
+	us_track_drop_to(t, (uint32_t)(f - t->stack->frame));
+	us_track_restore_next(t, f);
+	t->resumed_at = *t->insns;
+	us_track_resume_stack(t, f->under);
+	us_track_resume(t, f);
+}
+
+void us_track_upcall_ends(struct us_tracker *t)
+{
+	charge(t, *t->insns);
+	t->vcpu->returns++;
+	end_interrupt(t, us_track_top(t->stack));
+}
+
+void us_track_upcalls_end(struct us_tracker *t, const struct us_track_function *in)
+{
+	const struct us_track_frame *x = top(t);
+	while (x > t->stack->frame && x->upcall && x->function != in &&
+	       x[-1].function == in) {
+		us_track_drop_to(t, us_track_n(t->stack) - 1);
+		x = top(t);
+	}
+}
+
+/* What an upcall interrupted was about to enter f.  It ends with a jump there, or
+ * another exception return. */
+static bool enter_behind_upcall(struct us_tracker *t, struct us_track_function *f,
+				bool resumed)
+{
+	const struct us_track_frame *x = top(t);
+	bool anywhere = resumed || (t->next == US_NEXT_JUMP && !t->function);
+	if (!anywhere || !x || !x->upcall || x->saved != f ||
+	    (x->saved_next != US_NEXT_ENTRY && x->saved_next != US_NEXT_JUMP))
+		return false;
+	bool jump = x->saved_next == US_NEXT_JUMP;
+	end_interrupt(t, x);
+	t->expected = NULL;
+	t->next = US_NEXT_NOTHING;
+	if (jump)
+		jump_to(t, f);
+	return true;
+}
+
 static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 {
 	struct us_track_function *f = e->function;
@@ -248,10 +304,17 @@ static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 		jump_to(t, f);
 		return;
 	}
-	bool just_now = t->at == begin;
-	if (just_now && t->interrupted_at != begin && enter_as_said(t, f))
+	bool just_now = t->at == begin, told = t->interrupted_at == begin;
+	bool resumed = t->resumed_at == begin;
+	if (enter_behind_upcall(t, f, resumed))
 		return;
-	if (t->resumed_at == begin && x && x->function == f)
+	if (resumed && !told && us_track_is_upcall(t, f)) {
+		enter_upcall(t, f);
+		return;
+	}
+	if (just_now && !told && enter_as_said(t, f))
+		return;
+	if (resumed && x && x->function == f)
 		return;	    /* resumed, at its first instruction */
 	if (!begin && !x) { /* the machine starts in it */
 		jump_to(t, f);
@@ -324,8 +387,7 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 	const struct us_track_frame *f = interrupt_that_ends(t, sp);
 	if (!f && s->in == &us_track_unnamed && !t->link)
 		return;
-	uint64_t now = *t->insns;
-	charge(t, now);
+	charge(t, *t->insns);
 	t->entered = 0;
 	if (us_track_doubt_ends(t, sp))
 		return;
@@ -333,11 +395,7 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 		leave_for_new(t);
 		return;
 	}
-	us_track_drop_to(t, (uint32_t)(f - t->stack->frame));
-	us_track_restore_next(t, f);
-	t->resumed_at = now;
-	us_track_resume_stack(t, f->under);
-	us_track_resume(t, f);
+	end_interrupt(t, f);
 }
 
 void us_track_interrupted(struct us_tracker *t)

@@ -105,7 +105,7 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	x->function = f;
 	x->kind = (uint8_t)kind;
 	x->trap = x->doubted = x->alternate = x->foreign = x->begun = x->handles =
-		false;
+		x->upcall = false;
 	us_track_set_top(s, x);
 	t->vcpu->node = x->node;
 	return x;
@@ -265,11 +265,19 @@ void us_track_resume(struct us_tracker *t, const struct us_track_frame *x);
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
 			   uint32_t parent, bool save, bool trap);
 
+/* The frame on top, an upcall, has returned: what it interrupted goes on. */
+void us_track_upcall_ends(struct us_tracker *t);
+/* The function `in` is being executed.  If an upcall interrupted it, that has ended. */
+void us_track_upcalls_end(struct us_tracker *t, const struct us_track_function *in);
+
 /* ---- Was that an interrupt? (track_doubt.c) ---- */
 
 /* What the processor's state says. */
 enum us_track_how us_track_how_entered(const struct us_tracker *t,
 				       struct us_track_function *f);
+/* f is about to be entered right behind an exception return: does that not resume what
+ * was interrupted, but make an upcall? */
+bool us_track_is_upcall(const struct us_tracker *t, struct us_track_function *f);
 /* f is about to be entered as announced.  NULL: there is no doubt about it. */
 struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 					    struct us_track_function *f);

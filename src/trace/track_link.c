@@ -361,6 +361,8 @@ static void resync(struct us_tracker *t, const struct us_track_function *in)
 		us_track_drop_to(t, us_track_n(t->stack) - 1);
 		x = top(t);
 	}
+	us_track_upcalls_end(t, in);
+	x = top(t);
 	if (!x && us_track_push_base(t, in, US_TRACK_ANYWHERE)) {
 		us_track_note_found(t);
 	} else if (x && x->function != in && in != &us_track_unnamed) {
@@ -609,7 +611,10 @@ static void return_slowly(struct us_tracker *t, const struct us_track_site *s)
 	us_track_link_settle(t, s->in, false);
 	const struct us_track_frame *x = top(t);
 	charge(t, *t->insns);
-	if (s->alternate ? !x || !x->alternate : x && x->kind == US_TRACK_INTERRUPT) {
+	if (x && x->upcall && !s->alternate)
+		us_track_upcall_ends(t);
+	else if (s->alternate ? !x || !x->alternate
+			      : x && x->kind == US_TRACK_INTERRUPT) {
 		expect(t, US_NEXT_JUMP, NULL);
 	} else if (t->unsure) {
 		return_to_unknown(t);

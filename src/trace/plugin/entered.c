@@ -89,6 +89,23 @@ static enum us_track_how by_vectors(const struct us_tracker *t,
 	return known ? US_HOW_SAID : US_HOW_UNKNOWN;
 }
 
+/* Without registers, but by where vectors can be, or if code was seen to set the
+ * vector, and that has a name. */
+static enum us_track_how by_code(const struct us_tracker *t,
+				 const struct us_track_entering *e)
+{
+	(void)t;
+	const size_t stride = us_plugin.arch->vector_stride;
+	bool is_off = stride && us_layer_gva(e->function->address) % stride;
+	if (!e->resumed)
+		return US_HOW_UNKNOWN;
+	if (e->function->by_interrupt)
+		return US_HOW_INTERRUPT;
+	return is_off || __atomic_load_n(&us_plugin.has_vectors, __ATOMIC_RELAXED)
+		       ? US_HOW_SAID
+		       : US_HOW_UNKNOWN;
+}
+
 void us_entered_start(unsigned vcpu)
 {
 	struct vcpu *v = &all.vcpu[vcpu];
@@ -98,5 +115,7 @@ void us_entered_start(unsigned vcpu)
 		us_plugin.vcpu[vcpu].tracker.how = by_stack;
 	} else if (us_registers_find(&v->vectors, a->vectors, US_ARCH_VECTORS) == 0) {
 		us_plugin.vcpu[vcpu].tracker.how = by_vectors;
+	} else {
+		us_plugin.vcpu[vcpu].tracker.how = by_code;
 	}
 }

@@ -558,8 +558,10 @@ static void note_vector(struct us_block *b, const uint8_t *bytes, size_t n)
 		uint64_t at = us_layer_address(gva, k);
 		struct us_track_function *f = us_points_function_at(&us_plugin.points,
 								    at);
-		if (f->address == at)
-			f->by_interrupt = true;
+		if (f->address != at)
+			continue;
+		f->by_interrupt = true;
+		__atomic_store_n(&us_plugin.has_vectors, true, __ATOMIC_RELAXED);
 	}
 }
 

@@ -33,7 +33,8 @@ struct us_plugin_vcpu {
 
 struct us_plugin {
 	const struct us_plugin_arch *arch;
-	bool begun; /* reset_vector is known */
+	bool begun;	  /* reset_vector is known */
+	bool has_vectors; /* a function with a name is where interrupts enter */
 	uint64_t reset_vector;
 	struct us_points points;
 	struct us_slide slide;

@@ -54,8 +54,22 @@ static enum frame frame_of(const struct us_x86_entered *x)
 	return best;
 }
 
+/* Most bytes between a function's return address and what is pushed below its frame:
+ * further away is another stack. */
+#define UPCALL_NEAR (64 << 10)
+
+static bool is_upcall(const struct us_x86_entered *x)
+{
+	const struct us_track_entering *e = x->e;
+	bool interrupt = x->gate > 0 ||
+			 (x->gate < 0 && (!x->has_words || frame_of(x) != NONE));
+	return !interrupt && (!e->sp || (x->sp < e->sp && e->sp - x->sp < UPCALL_NEAR));
+}
+
 enum us_track_how us_x86_entered(const struct us_x86_entered *x)
 {
+	if (x->e->resumed && is_upcall(x))
+		return US_HOW_UPCALL;
 	if (x->gate == 0 || (x->e->sp && x->sp == x->e->sp))
 		return US_HOW_SAID;
 	if (!x->has_words)
