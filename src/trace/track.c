@@ -55,8 +55,7 @@ static void call_slowly(struct us_tracker *t, const struct us_track_site *s,
 {
 	own_stack(t);
 	t->moved = false;
-	if (t->next != US_NEXT_NOTHING)
-		us_track_settle_next(t);
+	settle(t, s->in);
 	const struct us_track_frame *f = top(t);
 	if (t->unsure || !f || sp >= f->sp ||
 	    (f->function != s->in && s->in != &us_track_unnamed))
@@ -132,18 +131,21 @@ static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 		return_to_pushed(t, known, sp, word);
 		return;
 	}
-	/* A return that is used as a jump. */
-	expect(t, US_NEXT_JUMP, NULL);
+	/* A return that is used as a jump.  If the next word on the stack is not the
+	 * frame's own return address, it is that of a call, as in a retpoline. */
+	bool call = f && f->kind == US_TRACK_CALL && f->sp > sp + word;
+	expect(t, call ? US_NEXT_MAYBE : US_NEXT_JUMP, NULL);
+	t->sp = sp + word;
 	go_on(t);
 }
 
-static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
+static void return_slowly(struct us_tracker *t, const struct us_track_site *s,
+			  uint64_t sp, unsigned word)
 {
 	own_stack(t);
 	t->moved = false;
 	t->expected = NULL;
-	if (t->next != US_NEXT_NOTHING)
-		us_track_settle_next(t);
+	settle(t, s->in);
 	const struct us_track_frame *f = top(t);
 	if (!f || f->sp != sp) {
 		return_unexpected(t, sp, word);
@@ -158,9 +160,8 @@ static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
 void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
 		     unsigned word)
 {
-	(void)s;
 	if (!us_track_return_fast(t, t->vcpu, sp, mode_of(t)))
-		return_slowly(t, sp, word);
+		return_slowly(t, s, sp, word);
 }
 
 /* A trap was followed by code that is not its program's, and no function began there:

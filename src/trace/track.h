@@ -19,6 +19,9 @@
  *   Else the frame on top goes on, with a handler of exceptions for example.
  * - A call comes from an instruction of a known function.  If that is not the function
  *   on top, a jump was missed, and the address shows the true frame.
+ * - A return from elsewhere than a frame's address enters what the code has pushed.
+ *   That is a jump if the frame's address is the next word, else a call, whose return
+ *   address is that word (retpolines).
  * - An exception return resumes what was interrupted, unless it leads to a function's
  *   first instruction that was not about to be executed, and that no interrupt enters:
  *   an upcall, as for a signal.  It is called by what was interrupted, which goes on
@@ -55,6 +58,7 @@ struct us_track_function {
 	uint32_t number;   /* the tree's; 0: none */
 	bool has_entry;	   /* us_track_enter() is called for its entry */
 	bool by_interrupt; /* an interrupt was seen to enter it */
+	bool thunk;	   /* begins with a call within itself: it only jumps on */
 	uint8_t choice;	   /* enum us_function_choice */
 	uint8_t doubts;	   /* how often its entry was in doubt: struct us_track_doubt */
 	/* The function in which it is a label: its first instruction follows a call in
@@ -270,6 +274,7 @@ enum us_track_next {
 	US_NEXT_JUMP,  /* a jump to `function`, or to any (NULL) */
 	US_NEXT_TRAP,  /* int, syscall: like a call, but ends with an iret */
 	US_NEXT_ROOT,  /* the first function of a stack */
+	US_NEXT_MAYBE, /* a call, if a function is entered; else nothing */
 	/* For a return: the first function of a stack, if one is entered; else what is
 	 * on it. */
 	US_NEXT_SWITCHED,

@@ -2,11 +2,17 @@
 /* track_doubt.c: interrupts that looked like calls or jumps; see track.h. */
 #include "trace/track_frames.h"
 
+static bool is_call(const struct us_tracker *t)
+{
+	return t->next == US_NEXT_CALL || t->next == US_NEXT_MAYBE;
+}
+
 /* Is it only known that some function is entered, not which one? */
 static bool is_to_any(const struct us_tracker *t)
 {
 	switch ((enum us_track_next)t->next) {
 	case US_NEXT_CALL:
+	case US_NEXT_MAYBE:
 	case US_NEXT_ROOT:
 	case US_NEXT_LEAVE:
 	case US_NEXT_SWITCHED:
@@ -30,15 +36,14 @@ enum us_track_how us_track_how_entered(const struct us_tracker *t,
 				       struct us_track_function *f)
 {
 	const struct us_track_frame *x = t->next == US_NEXT_JUMP ? top(t) : NULL;
-	struct us_track_entering e = { .function = f,
-				       .exactly = t->next == US_NEXT_CALL };
+	struct us_track_entering e = { .function = f, .exactly = is_call(t) };
 	if (!t->how || !is_to_any(t) ||
 	    (!f->by_interrupt && f->doubts == US_TRACK_DOUBTS))
 		return US_HOW_UNKNOWN;
 	e.framed = x && (x->kind == US_TRACK_INTERRUPT || x->doubted);
 	if (x && x->kind == US_TRACK_CALL && !x->doubted && !t->unsure)
 		e.sp = x->sp;
-	else if (t->next == US_NEXT_CALL || begins_stack(t))
+	else if (is_call(t) || begins_stack(t))
 		e.sp = t->sp;
 	enum us_track_how how = t->how(t, &e);
 	f->doubts += how == US_HOW_SAID && !f->by_interrupt;
@@ -52,7 +57,7 @@ bool us_track_is_upcall(const struct us_tracker *t, struct us_track_function *f)
 	bool any = is_to_any(t);
 	if (!t->how || !x || x->function == f || (any && t->link))
 		return false;
-	if (t->next == US_NEXT_CALL)
+	if (is_call(t))
 		e.sp = t->sp;
 	else if (x->kind == US_TRACK_CALL && !t->unsure)
 		e.sp = x->sp;
@@ -72,7 +77,7 @@ static bool may_be_interrupt(const struct us_tracker *t,
 	if ((t->next == US_NEXT_JUMP && !t->function) ||
 	    (t->next == US_NEXT_LEAVE && !f->within))
 		return x && x->function != f && x->kind != US_TRACK_INTERRUPT;
-	return t->next == US_NEXT_CALL || begins_stack(t);
+	return is_call(t) || begins_stack(t);
 }
 
 struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
@@ -92,7 +97,7 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 	d->parent = 0;
 	if (jump)
 		d->parent = t->tree.node[x->node].parent;
-	else if (x && t->next == US_NEXT_CALL)
+	else if (x && is_call(t))
 		d->parent = x->node;
 	d->saved.under = t->stack->number;
 	d->saved.foreign = jump && x->foreign;

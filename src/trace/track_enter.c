@@ -58,10 +58,10 @@ void us_track_resume(struct us_tracker *t, const struct us_track_frame *x)
 static void await(struct us_tracker *t)
 {
 	const struct us_track_function *f = t->function;
-	if (t->link || (t->next != US_NEXT_ENTRY && t->next != US_NEXT_CALL &&
-			t->next != US_NEXT_JUMP))
+	bool call = t->next == US_NEXT_CALL || t->next == US_NEXT_MAYBE;
+	if (t->link || (!call && t->next != US_NEXT_ENTRY && t->next != US_NEXT_JUMP))
 		return;
-	t->stack->awaits = f && t->next != US_NEXT_CALL ? f : &us_track_unnamed;
+	t->stack->awaits = f && !call ? f : &us_track_unnamed;
 	t->stack->awaits_next = t->next;
 }
 
@@ -122,8 +122,8 @@ static void jump_to(struct us_tracker *t, struct us_track_function *f)
 {
 	struct us_track_frame *x = top(t);
 	t->next = US_NEXT_NOTHING;
-	if (x && x->function == f)
-		return; /* a loop */
+	if (x && (x->function == f || f->thunk))
+		return; /* a loop, or it jumps or calls on */
 	if (x) {
 		bool was = x->traced;
 		us_track_move_on(t, x, f, true);
@@ -174,6 +174,7 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 	bool by_interrupt = f->by_interrupt && !sure;
 	switch ((enum us_track_next)t->next) {
 	case US_NEXT_CALL:
+	case US_NEXT_MAYBE:
 		if (by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;

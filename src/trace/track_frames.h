@@ -247,9 +247,13 @@ void us_track_link_settle(struct us_tracker *t, const struct us_track_function *
 
 static inline void settle(struct us_tracker *t, const struct us_track_function *in)
 {
-	if (t->link)
+	if (t->link) {
 		us_track_link_settle(t, in, false);
-	else if (t->next != US_NEXT_NOTHING)
+		return;
+	}
+	if (t->next == US_NEXT_MAYBE && in == &us_track_unnamed)
+		t->next = US_NEXT_CALL;
+	if (t->next != US_NEXT_NOTHING)
 		us_track_settle_next(t);
 }
 

@@ -411,11 +411,28 @@ static void note_label(const struct us_block *b)
 		label->within = in;
 }
 
+#define THUNK_MAX 64 /* bytes */
+
+/* A call within a small function by its first instruction: a retpoline of its own, as
+ * in __x86_indirect_thunk_rax. */
+static void note_thunk(const struct us_block *b)
+{
+	const struct us_function_range *r = us_functions_find(
+		&us_plugin.points.functions, us_block_address(b, b->pc));
+	if (r && r->end - r->start <= THUNK_MAX && us_block_begins(b, b->pc))
+		us_points_function_at(&us_plugin.points, us_block_address(b, b->pc))
+			->thunk = true;
+}
+
 static void add_call(const struct us_block *b)
 {
 	const struct us_flow_insn *f = &b->flow;
-	if (f->has_target && (f->target == b->end || us_is_no_call(b, f->target)))
+	if (f->has_target && f->target == b->end)
 		return;
+	if (f->has_target && us_is_no_call(b, f->target)) {
+		note_thunk(b);
+		return;
+	}
 	struct us_point *p = us_block_point(b, f->has_target ? f->target : 0);
 	if (!p)
 		return;
