@@ -72,6 +72,8 @@ enum us_code_ra {
 	US_RA_NEAR,	 /* in memory at the stack pointer + ra_at: with US_BASE_WORD */
 	US_RA_EXCEPTION, /* of an exit: still in the processor, the code has not stored
 			    it yet */
+	US_RA_KEPT,	 /* in the register `from`, where the code has moved it.  Not on
+			    x86 */
 };
 
 #define US_SP_WAS_FP 1
@@ -101,7 +103,7 @@ struct us_code_rule {
 				  there, too */
 	};
 	uint8_t ra : 3;	  /* enum us_code_ra */
-	uint8_t from : 5; /* of US_BASE_EXIT_KEPT and US_BASE_EXIT_WORD */
+	uint8_t from : 5; /* of US_BASE_EXIT_KEPT, US_BASE_EXIT_WORD, US_RA_KEPT */
 	union {
 		int8_t sp_was; /* of an exit: where the stack pointer of the interrupted
 				  code is, in words from the CFA (negative);

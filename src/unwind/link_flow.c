@@ -105,7 +105,9 @@ static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
 	     i < MAX_ROUTINE && f->path.budget && us_link_flow_decode(f, pc, &insn);
 	     i++) {
 		f->path.budget--;
-		if (insn.kind == US_LINK_JUMP_INDIRECT && insn.reg == link && !insn.imm)
+		bool goes = insn.kind == US_LINK_JUMP_INDIRECT ||
+			    insn.kind == US_LINK_RET;
+		if (goes && insn.reg == link && !insn.imm)
 			return true;
 		if (insn.kind >= US_LINK_CALL && insn.kind != US_LINK_JUMP)
 			return false;
@@ -115,18 +117,60 @@ static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
 	return false;
 }
 
+/* A register that functions need not preserve, with the return address. */
+static uint8_t holds_ra(const struct us_link_flow *f, const struct us_link_state *st)
+{
+	const struct us_link_machine *m = f->machine;
+	for (uint8_t i = 0; i < US_LINK_N_REG; i++)
+		if (st->reg[i].sym == US_LSYM_RA && i != m->ra &&
+		    !(m->preserved >> i & 1))
+			return i;
+	return US_LINK_NO_REG;
+}
+
+/*
+ * Is there a straight piece of code that returns with this register as it was?  Parts
+ * that the compiler has moved out of functions are called so (clang -Oz): their callers
+ * keep the return address in such a register.
+ */
+static bool is_part_that_keeps(struct us_link_flow *f, us_gva pc, uint8_t reg)
+{
+	struct us_link_state st;
+	bool lost = f->path.lost;
+	us_link_state_init(&st, f->machine);
+	bool ends = run_routine(f, pc, f->machine->ra, &st);
+	f->path.lost = lost;
+	return ends && st.reg[reg].sym == US_LSYM_REG && st.reg[reg].off == reg;
+}
+
+static void call(struct us_link_flow *f, us_gva pc, const struct us_link_insn *insn,
+		 struct us_link_state *st)
+{
+	const struct us_link_machine *m = f->machine;
+	struct us_link_value given = st->reg[m->result];
+	uint8_t reg = holds_ra(f, st);
+	us_gva to = pc + (us_gva)insn->imm;
+	bool kept = reg != US_LINK_NO_REG &&
+		    (insn->kind == US_LINK_CALL || us_link_far_jump(st, insn, &to)) &&
+		    is_part_that_keeps(f, to, reg);
+	us_link_state_step(st, m, insn);
+	if (kept)
+		st->reg[reg] = (struct us_link_value){ .sym = US_LSYM_RA };
+	if (f->returned && given.sym == US_LSYM_SP)
+		st->reg[m->result] = given;
+}
+
 /* Apply the instruction to the registers; false: its effect is not known. */
 bool us_link_flow_step(struct us_link_flow *f, us_gva pc,
 		       const struct us_link_insn *insn, struct us_link_state *st)
 {
 	if (!us_link_flow_is_routine(f, insn)) {
 		struct us_link_insn known = *insn;
-		struct us_link_value given = st->reg[f->machine->result];
 		us_link_read_beside(f, pc, st, &known);
-		us_link_state_step(st, f->machine, &known);
-		if (f->returned && us_link_flow_is_call(f, insn) &&
-		    given.sym == US_LSYM_SP)
-			st->reg[f->machine->result] = given;
+		if (us_link_flow_is_call(f, insn))
+			call(f, pc, &known, st);
+		else
+			us_link_state_step(st, f->machine, &known);
 		return true;
 	}
 	us_gva to = pc + (us_gva)insn->imm; /* or far: auipc and jalr */

@@ -54,6 +54,18 @@ static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_g
 	return false;
 }
 
+/* A register that still has it, where nothing else does. */
+static void set_ra_kept(const struct us_link_state *st, struct us_code_rule *ret)
+{
+	for (uint8_t i = 0; i < US_LINK_N_REG; i++) {
+		if (st->reg[i].sym != US_LSYM_RA)
+			continue;
+		ret->ra = US_RA_KEPT;
+		ret->from = i & 31;
+		return;
+	}
+}
+
 /* What was saved is there as long as the stack pointer is not above it. */
 static void set_ra(const struct us_link_state *st, const struct us_link_machine *m,
 		   struct us_code_rule *ret)
@@ -65,6 +77,8 @@ static void set_ra(const struct us_link_state *st, const struct us_link_machine 
 		ret->ra = US_RA_SAVED;
 	else if (st->reg[m->ra].sym == US_LSYM_RA)
 		ret->ra = US_RA_LINK;
+	else
+		set_ra_kept(st, ret);
 }
 
 static void set_fp(const struct us_link_state *st, const struct us_link_machine *m,

@@ -129,11 +129,15 @@ enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_pla
 	enum us_code_save save = US_SAVE_LOST;
 	if (reg == US_LINK_STATE && exit)
 		return state_by_exit(f, at, ret_off);
-	if (reg >= US_LINK_N_REG || !(f->machine->preserved >> reg & 1))
+	if (reg >= US_LINK_N_REG)
 		return save;
 	f->want = (uint8_t)reg;
 	save = exit ? saved_by_exit(f, at, ret_off) : saved_from_start(f, at, ret_off);
 	f->want = US_LINK_NO_REG;
+	/* The way out begins with what the CALL has left. */
+	if (save == US_SAVE_NONE && exit && at->after_call &&
+	    !(f->machine->preserved >> reg & 1))
+		save = US_SAVE_LOST;
 	/* Forget the path: it was followed with f->want set. */
 	f->place = (struct us_code_place){ 0 };
 	return f->path.budget ? save : US_SAVE_LOST;

@@ -294,7 +294,7 @@ static void choose(struct us_site *site, enum us_code_reach reach,
 		      !us_code_same_base(back, &start[1]);
 	if (reach <= US_REACH_NONE) {
 		site->rule[0] = *back;
-		site->rule[1].base = US_BASE_NONE;
+		site->rule[1] = (struct us_code_rule){ .fp = US_FP_LOST };
 		return;
 	}
 	site->rule[0] = start[0];

@@ -59,7 +59,8 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	/* A leaf may have no frame at all; an entry may have none yet. */
 	us_gva cfa = base + (us_gva)(int64_t)rule->cfa;
 	bool above = cfa > sp || (cfa == sp && (rule->ra == US_RA_LINK ||
-						rule->ra == US_RA_EXCEPTION));
+						rule->ra == US_RA_EXCEPTION ||
+						rule->ra == US_RA_KEPT));
 	*ret = cfa;
 	if (may_switch(w, rule))
 		return true;
@@ -82,8 +83,9 @@ static bool ra_of(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa
 	unsigned ra = w->u->arch->link->ra;
 	if (rule->ra == US_RA_NEAR)
 		cfa = w->reg[w->u->arch->sp];
-	bool ok = rule->ra == US_RA_LINK ? !w->after_call && us_walk_knows(w, ra)
-					 : us_walk_slot(w, cfa, rule->ra_at, ret);
+	bool ok = rule->ra == US_RA_LINK   ? !w->after_call && us_walk_knows(w, ra)
+		  : rule->ra == US_RA_KEPT ? us_walk_register(w, rule->from, ret)
+					   : us_walk_slot(w, cfa, rule->ra_at, ret);
 	if (!ok)
 		w->end = US_END_FAULT;
 	else if (rule->ra == US_RA_LINK)
@@ -98,7 +100,8 @@ bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 	us_gva cfa = w->reg[w->u->arch->sp];
 	*ret_slot = 0;
 	if (rule->ra == US_RA_BELOW || rule->ra == US_RA_EXCEPTION ||
-	    rule->ra == US_RA_NEAR || (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
+	    rule->ra == US_RA_NEAR || rule->ra == US_RA_KEPT ||
+	    (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
 		return false;
 	if (rule->ra == US_RA_SAVED)
 		*ret_slot = cfa + (us_gva)(int64_t)us_code_slot_offset(rule->ra_at);
@@ -232,6 +235,14 @@ static bool read_record(struct us_walk *w, us_gva *ret_fp, us_gva *ret_ra)
 	return true;
 }
 
+/* According to the code from its start, the function keeps no return address and has
+ * not changed the frame pointer: the record there is its caller's. */
+static bool has_no_record(const struct us_site *site)
+{
+	return us_site_start(site) && site->rule[1].base == US_BASE_NONE &&
+	       site->rule[1].fp == US_FP_SAME;
+}
+
 /*
  * Use the frame record if nothing else gives the caller.  It would leave out a function
  * that has no record yet, so the innermost function has to be the one that the CALL
@@ -245,7 +256,7 @@ static bool by_record(struct us_walk *w, const struct us_site *site,
 		return false;
 	if (ret->pc == 0 && w->framed)
 		w->end = US_END_ROOT;
-	if (ret->pc == 0 || us_site_is_entry(site) ||
+	if (ret->pc == 0 || us_site_is_entry(site) || has_no_record(site) ||
 	    !us_walk_is_caller(w, site, ret) || (!w->after_call && !ret->direct))
 		return false;
 	ret->cfa = ret->sp = w->reg[a->fp] + (us_gva)(int64_t)a->link->frame_cfa;

@@ -144,6 +144,20 @@ static bool is_same_step(const struct us_step *a, const struct us_step *b)
 	       a->sp == b->cfa;
 }
 
+static void take_code(struct us_site *site, const struct us_site *code)
+{
+	unsigned generation = site->generation;
+	*site = *code;
+	site->generation = generation & 63;
+}
+
+/* Tables do not say that the return address is in another register for a while, even if
+ * that one is not known this time. */
+static bool moves_ra(const struct us_site *code)
+{
+	return code->source == US_SITE_CODE && code->rule[0].ra == US_RA_KEPT;
+}
+
 /*
  * The table's rule was not confirmed: it gave no caller, or one behind a CALL that does
  * not say where it goes.  In a prologue or epilogue, tables are wrong more often than
@@ -167,14 +181,14 @@ static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
 		known = false; /* the table gives more registers */
 	if (!known && (found != US_STEP_NO || w->end != US_END_ROOT)) {
 		w->end = end;
+		if (found == US_STEP_NO && moves_ra(&other))
+			take_code(site, &other);
 		us_sites_doubt(w->u->sites, site);
 		return found;
 	}
 	*ret = step;
-	if (found != US_STEP_ROOT) {
-		other.generation = site->generation;
-		*site = other;
-	}
+	if (found != US_STEP_ROOT)
+		take_code(site, &other);
 	us_sites_doubt(w->u->sites, site);
 	return better;
 }

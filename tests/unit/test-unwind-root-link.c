@@ -149,7 +149,8 @@ static void arm_thread_starter(void **state)
 		{ { NOP, MOV, 0xd63f0020, ARM_LOOP }, 0, false },
 		{ { 0xaa0003f3, MOV, BLR, ARM_LOOP }, 0, false },
 		{ { NOP, MOV, 0x940003fe, ARM_LOOP }, 0, false },
-		/* It keeps the way back, in x21 or in memory: mov, str, str. */
+		/* It keeps the way back, in x21, which has something, or in memory:
+		 * mov, str, str. */
 		{ { 0xaa1e03f5, MOV, BLR, ARM_LOOP }, 0, false },
 		{ { 0xf900003e, MOV, BLR, ARM_LOOP }, 0, false },
 		{ { 0xf9000029, 0xf900003e, BLR, ARM_LOOP }, 0, false },
@@ -167,6 +168,7 @@ static void arm_thread_starter(void **state)
 		WORDS(0x1010, ARM_RET);
 		WORDS(0x2000, ARM_RET);
 		regs.gpr[US_AARCH64_LR] = 0x100c;
+		regs.gpr[21] = 0x1000;
 		look(0x2000, STACK, cases[i].fp);
 		ends(2, cases[i].root ? US_END_ROOT : US_END_NO_RULE);
 	}
