@@ -4,6 +4,7 @@
 #include "profile/profile_priv.h"
 
 #include "base/vec.h"
+#include "store/limits.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,11 +40,29 @@ static bool set_names(struct us_task *t)
 	return t->name && t->process && t->cgroup;
 }
 
-/* A thread that is known by its stack is the only one of its process, or one of
- * several. */
+/* All threads of a process are in one cgroup, mostly. */
+static bool note_cgroup(struct us_profile *p, const struct us_task *t, uint32_t number)
+{
+	uint64_t name = us_hash_bytes(t->process, strlen(t->process));
+	uint32_t *one = us_pair_map_at(&p->tasks.cgroup, t->tgid, name);
+	if (!one)
+		return false;
+	const struct us_task *had = *one && *one != SEVERAL ? &p->tasks.v[*one - 1].t
+							    : NULL;
+	if (!*one || (had && !strcmp(had->cgroup, US_PROCESS_UNKNOWN)))
+		*one = number;
+	else if (had && strcmp(t->cgroup, US_PROCESS_UNKNOWN) &&
+		 strcmp(had->cgroup, t->cgroup))
+		*one = SEVERAL;
+	return true;
+}
+
+/* Is a thread the only one of its process, or one of several?  Samples meet only some
+ * of them; the list of tasks, where threads have their stacks, has two if there are. */
 static bool count_threads(struct us_profile *p, const struct us_task *t,
 			  uint32_t number)
 {
+	uint64_t name = us_hash_bytes(t->process, strlen(t->process));
 	uint32_t *only = us_pair_map_at(&p->tasks.only, t->tgid, 0);
 	if (!only)
 		return false;
@@ -51,9 +70,15 @@ static bool count_threads(struct us_profile *p, const struct us_task *t,
 		*only = number;
 	else if (*only != SEVERAL && p->tasks.v[*only - 1].t.pid != t->pid)
 		*only = SEVERAL;
-	else if (*only != SEVERAL)
-		*only = number; /* by its last name */
-	return true;
+	uint32_t *listed = us_pair_map_at(&p->tasks.only, t->tgid, 1);
+	if (!listed)
+		return false;
+	*listed = *listed || !t->id;
+	uint32_t *named = us_pair_map_at(&p->tasks.named, t->tgid, name);
+	if (!named)
+		return false;
+	*named = number; /* by its last name */
+	return note_cgroup(p, t, number);
 }
 
 static int push(struct us_profile *p, const struct us_task *t)
@@ -63,14 +88,15 @@ static int push(struct us_profile *p, const struct us_task *t)
 		return -ENOMEM;
 	uint32_t number = (uint32_t)p->tasks.n;
 	*to = (struct us_profile_task){ .t = *t };
+	if (!count_threads(p, t, number))
+		return -ENOMEM;
 	if (t->id)
 		return 0;
 	uint32_t *last = us_pair_map_at(&p->tasks.of_stack, t->stack, 0);
-	if (!last || !count_threads(p, t, number))
+	if (!last)
 		return -ENOMEM;
 	to->before = *last;
 	*last = number;
-	p->tasks.listed = true;
 	return 0;
 }
 
@@ -109,6 +135,8 @@ void us_profile_free_tasks(struct us_profile *p)
 	us_pair_map_fini(&p->tasks.known);
 	us_pair_map_fini(&p->tasks.of_stack);
 	us_pair_map_fini(&p->tasks.only);
+	us_pair_map_fini(&p->tasks.named);
+	us_pair_map_fini(&p->tasks.cgroup);
 	us_pair_map_fini(&p->tasks.inner);
 	us_pair_map_fini(&p->root_of);
 }
@@ -154,15 +182,33 @@ static const struct us_task *by_id(struct us_profile *p, uint64_t id)
 	return number && *number ? &p->tasks.v[*number - 1].t : NULL;
 }
 
+/* The thread with this number in a map, under this name of its process. */
+static const struct us_task *named_in(struct us_profile *p, struct us_pair_map *m,
+				      const struct us_process *s)
+{
+	uint32_t *n = us_pair_map_at(m, s->pid,
+				     us_hash_bytes(s->name, strlen(s->name)));
+	const struct us_task *t = n && *n && *n != SEVERAL ? &p->tasks.v[*n - 1].t
+							   : NULL;
+	return t && strcmp(t->process, s->name) == 0 ? t : NULL;
+}
+
 /* The thread of a process that never had another one, if the process had this name. */
 static const struct us_task *only_thread(struct us_profile *p,
 					 const struct us_process *s)
 {
-	uint32_t *only = us_pair_map_at(&p->tasks.only, s->pid, 0);
-	if (!only || !*only || *only == SEVERAL)
+	const uint32_t *listed = us_pair_map_at(&p->tasks.only, s->pid, 1);
+	if (!listed || !*listed || us_profile_fact(p, us_limit_key(US_LIMIT_THREADS)))
 		return NULL;
-	const struct us_task *t = &p->tasks.v[*only - 1].t;
-	return strcmp(t->process, s->name) == 0 ? t : NULL;
+	const uint32_t *only = us_pair_map_at(&p->tasks.only, s->pid, 0);
+	return only && *only && *only != SEVERAL ? named_in(p, &p->tasks.named, s)
+						 : NULL;
+}
+
+static const struct us_task *of_its_cgroup(struct us_profile *p,
+					   const struct us_process *s)
+{
+	return named_in(p, &p->tasks.cgroup, s);
 }
 
 enum how {
@@ -219,8 +265,8 @@ bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
 	/* Not const: find() caches its results. */
 	struct found f = find((struct us_profile *)p, node);
 	*ret = (struct us_profile_owner){ 0 };
-	if (f.task) {
-		const struct us_task *t = f.task;
+	const struct us_task *t = f.task;
+	if (t) {
 		*ret = (struct us_profile_owner){ .pid = t->pid,
 						  .tgid = t->tgid,
 						  .inner = t->inner,
@@ -232,6 +278,10 @@ bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
 	if (f.process) { /* by its name at that time */
 		ret->tgid = f.process->pid;
 		ret->process = f.process->name;
+	}
+	if (f.process && !f.task) {
+		t = of_its_cgroup((struct us_profile *)p, f.process);
+		ret->cgroup = t ? t->cgroup : NULL;
 	}
 	ret->process_inner = inner_of_process((struct us_profile *)p, ret);
 	return f.task || f.process;

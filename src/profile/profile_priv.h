@@ -188,10 +188,14 @@ struct us_profile {
 		struct us_pair_map of_id; /* (id, 0) to number + 1 */
 		struct us_pair_map known; /* (stack, hash of the rest) to number + 1 */
 		struct us_pair_map of_stack; /* (stack, 0) to the last one's */
-		struct us_pair_map only;     /* (tgid, 0) to the only thread, or ... */
+		/* (tgid, 0) to the only thread, or ...; (tgid, 1): 1: its threads are
+		 * in a list, not only met by samples. */
+		struct us_pair_map only;
+		/* (tgid, hash of the process's name) to a thread; cgroup: to one whose
+		 * cgroup all of them have. */
+		struct us_pair_map named, cgroup;
 		/* (recording, tgid) to the pid in its namespace; 0: the same. */
 		struct us_pair_map inner;
-		bool listed; /* some are known by their kernel stacks */
 	} tasks;
 	struct us_name_set roots;   /* names of the functions for opts.roots */
 	struct us_pair_map root_of; /* (node, 0) to number + 1 */

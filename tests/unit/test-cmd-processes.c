@@ -94,6 +94,18 @@ static void run(uint32_t pid, const char *comm)
 	link_to(pid ? task(1) + l->tasks : task(0) + l->tasks, task(0) + l->tasks);
 }
 
+/* One more thread of the process: behind the last in its list. */
+static void thread(unsigned n, uint32_t pid)
+{
+	us_gva head = task(1) + SIGNAL + l->thread_head;
+	us_gva last = task(n - 1) + l->thread_node;
+	memcpy(memory + n * STEP, memory + STEP, SIGNAL);
+	put(task(n) + l->pid, &pid, 4);
+	put64(task(n) + l->stack, TEST_TASKS + 0x100000 + n * 0x4000);
+	link_to(last, task(n) + l->thread_node);
+	link_to(task(n) + l->thread_node, head);
+}
+
 /* The list is read, and what is known by now is written. */
 static void look(void)
 {
@@ -253,6 +265,34 @@ static void stacks_change_hands(void **state)
 	assert_true(h.task.from_ns && !h.task.until_ns && !h.task.id);
 }
 
+/* Samples tell their threads: the list of tasks says how many a process has, with two
+ * of many, and nothing of kernel threads. */
+static void two_tell_several(void **state)
+{
+	(void)state;
+	kernel.who.current = TEST_TASKS;
+	run(7, "sh");
+	look();
+	look();
+	struct heard h = hear(true);
+	assert_int_equal(h.n, 1);
+	assert_true(h.task.stack && h.task.pid == 7 && !h.task.id);
+	thread(2, 9);
+	thread(3, 8);
+	thread(4, 10);
+	look();
+	look();
+	h = hear(true);
+	assert_int_equal(h.n, 2);
+	assert_int_equal(h.task.pid, 8);
+	assert_int_equal(h.task.tgid, 7);
+	run(12, "kworker");
+	put64(task(1) + l->mm, 0);
+	look();
+	look();
+	assert_int_equal(hear(true).task.tgid, 7);
+}
+
 /* Another kernel runs: what was read since it was seen last is what it left behind. The
  * next one's process of that number, on those page tables, is another. */
 static void kernel_is_gone(void **state)
@@ -318,6 +358,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(gone_before_the_start, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(kernel_is_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(two_tell_several, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many_tasks, set_up, tear_down),
 		cmocka_unit_test_prestate_setup_teardown(stacks_change_hands, set_up,
 							 tear_down, by_stack),

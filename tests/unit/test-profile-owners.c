@@ -142,6 +142,9 @@ static void threads_have_names(void **state)
 	       "ksoftirqd/0 (12): 30, [kernel]: 20, [a thread of sh (7)]: 10, "
 	       "[not known]: 5");
 	expect(&g, US_BY_CONTAINER, "/docker: 90, [kernel]: 50, [not known]: 15");
+	g.process[0] =
+		(struct us_process){ .root = ROOT, .pid = 107, .name = "server" };
+	expect(&g, US_BY_CONTAINER, "/docker: 100, [kernel]: 50, [not known]: 5");
 }
 
 /* The number in a pid namespace is told with a process's first thread, and is that of
@@ -202,6 +205,55 @@ static void stacks_change_hands(void **state)
 	g.task[1].tgid = 109;
 	g.process[0].name = "ls"; /* the thread is known by another name alone */
 	expect(&g, US_BY_THREAD, "[a thread of ls (107)]: 500");
+}
+
+/* Samples from before the kernel was known tell page tables only.  The list of tasks
+ * says that the process has one thread, or several in one cgroup. */
+static void tables_of_one_thread(void **state)
+{
+	(void)state;
+	struct given g = threads;
+	g.process[0] =
+		(struct us_process){ .root = ROOT, .pid = 107, .name = "server" };
+	g.n_process = 1;
+	g.task[1] = g.task[0]; /* no worker */
+	g.task[1].id = 0;
+	g.task[1].stack = STACK;
+	g.task[1].stack_size = 0x4000;
+	g.sample[1].task = 0;
+	g.sample[1].n = 39;
+	expect(&g, US_BY_THREAD,
+	       "server (107): 99, ksoftirqd/0 (12): 30, [kernel]: 20, [not known]: 5");
+	expect(&g, US_BY_COMM,
+	       "server: 99, ksoftirqd/0: 30, [kernel]: 20, [not known]: 5");
+	expect(&g, US_BY_CONTAINER, "/docker: 99, [kernel]: 50, [not known]: 5");
+	g.task[3] = g.task[1]; /* one that no sample met */
+	g.task[3].stack += 0x4000;
+	g.task[3].pid = 108;
+	g.n_task = 4;
+	expect(&g, US_BY_THREAD,
+	       "server (107): 50, [a thread of server (107)]: 49, ksoftirqd/0 (12): "
+	       "30, [kernel]: 20, [not known]: 5");
+	expect(&g, US_BY_CONTAINER, "/docker: 99, [kernel]: 50, [not known]: 5");
+	g.task[3].cgroup = "/other";
+	expect(&g, US_BY_CONTAINER, "[not known]: 54, /docker: 50, [kernel]: 50");
+}
+
+/* Each program that the one thread ran has its name. */
+static void tables_of_a_shell(void **state)
+{
+	(void)state;
+	struct given g = stacks;
+	g.process[1] =
+		(struct us_process){ .root = 2 * ROOT, .pid = 107, .name = "ls" };
+	g.n_process = 2;
+	g.task[1] = g.task[0];
+	g.task[1].from_ns = 3 * S;
+	g.task[1].until_ns = 0;
+	g.task[1].name = g.task[1].process = "ls";
+	g.sample[0] = (struct sample){ 30, ROOT, 0 };
+	g.sample[1] = (struct sample){ 20, 2 * ROOT, 0 };
+	expect(&g, US_BY_THREAD, "sh (107): 30, ls (107): 20");
 }
 
 static void filters_hold(void **state)
@@ -270,6 +322,8 @@ int main(void)
 		cmocka_unit_test(threads_have_names),
 		cmocka_unit_test(processes_of_a_namespace_are_one),
 		cmocka_unit_test(stacks_change_hands),
+		cmocka_unit_test(tables_of_one_thread),
+		cmocka_unit_test(tables_of_a_shell),
 		cmocka_unit_test(filters_hold),
 		cmocka_unit_test(roots_are_owners),
 		cmocka_unit_test(sums_say_how),

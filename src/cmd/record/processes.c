@@ -132,6 +132,15 @@ static bool is_known(struct us_processes *p, const struct us_linux_task *t,
 	return true;
 }
 
+/* Of a process whose samples tell their threads two are enough to know that it has
+ * several: the list is sorted by process. */
+static bool is_wanted(const struct us_processes *p, const struct us_linux *l,
+		      const struct us_linux_tasks *t, size_t k)
+{
+	return p->by_stack || !l->who.current ||
+	       (t->v[k].root && (k < 2 || t->v[k - 2].tgid != t->v[k].tgid));
+}
+
 /* Threads by their stacks.  A thread with a new name got it at some time since the last
  * reading. */
 static void take_tasks(struct us_processes *p, const struct us_linux *l,
@@ -141,7 +150,7 @@ static void take_tasks(struct us_processes *p, const struct us_linux *l,
 	struct us_linux_who who;
 	p->stack_size = (uint32_t)l->who.stack_size;
 	for (size_t k = 0; k < t->n; k++) {
-		if (is_known(p, &t->v[k], begin) ||
+		if (!is_wanted(p, l, t, k) || is_known(p, &t->v[k], begin) ||
 		    !us_linux_who_read(&l->who, p->paging, &l->space, t->v[k].at, &who))
 			continue;
 		uint64_t now = since(start_ns);
@@ -221,7 +230,8 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 				 US_LINUX_MAX_TASKS);
 	bool pair = us_linux_tasks_isolated(&l->tasks, p->paging, &t);
 	take(p, &t, pair, &at);
-	if (l->has_who && (p->by_stack || !l->who.current))
+	/* With tasks missing a process seems to have fewer threads than it has. */
+	if (l->has_who && (p->by_stack || !l->who.current || !(t.torn || t.full)))
 		take_tasks(p, l, &t, start_ns);
 	us_programs_read(&p->programs, l, p->paging, &t, pair,
 			 &(struct us_programs_time){ start_ns, at.begin, at.end });

@@ -8,7 +8,9 @@
  * reading with the old process and the first with the new one belongs to neither.
  *
  * The sampler finds the threads, if it can (owners.h).  If it cannot, they are listed
- * here by their kernel stacks, in the same way.
+ * here by their kernel stacks, in the same way.  If it can, up to two of each process
+ * are: a sample that only tells its process, as one from before the kernel was known,
+ * belongs to its thread if it has only one.
  */
 #ifndef US_CMD_PROCESSES_H
 #define US_CMD_PROCESSES_H
