@@ -45,6 +45,7 @@ struct us_naming_program {
 	bool dynamic;		    /* only its dynamic symbols are known */
 	bool unverified;	    /* not verified to be the guest's file */
 	bool other;		    /* the file that was found is another build */
+	bool named;		    /* an image of the recording names its code: -e */
 	bool gone; /* the guest had deleted it, so what was found may be another */
 };
 struct us_naming_programs {

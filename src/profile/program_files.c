@@ -527,7 +527,7 @@ static bool list(const struct us_naming_programs *all, char *dst, size_t size,
 
 static bool is_dynamic(const struct us_naming_program *f)
 {
-	return f->image && f->dynamic;
+	return f->image && f->dynamic && !f->named;
 }
 
 static bool is_unverified(const struct us_naming_program *f)
@@ -537,7 +537,7 @@ static bool is_unverified(const struct us_naming_program *f)
 
 static bool is_other(const struct us_naming_program *f)
 {
-	return f->other && (!f->image || f->dynamic);
+	return f->other && (!f->image || f->dynamic) && !f->named;
 }
 
 static bool is_gone(const struct us_naming_program *f)
@@ -547,7 +547,7 @@ static bool is_gone(const struct us_naming_program *f)
 
 static bool is_nameless(const struct us_naming_program *f)
 {
-	return !f->image && !f->other && !f->gone && f->path[0] == '/';
+	return !f->image && !f->other && !f->gone && !f->named && f->path[0] == '/';
 }
 
 static void warn_of_bound(struct us_profile *p, enum us_limit k, size_t bound)
@@ -614,28 +614,72 @@ static void warn_of_programs(struct us_profile *p)
 		us_profile_warn(p, "%s", all->why);
 }
 
+/* Does a frame of this file have a name that is not from the file found here? */
+static bool is_named(struct us_profile *p, const struct us_naming_program *f,
+		     const struct us_symbol_when *when, us_gva pc)
+{
+	struct us_frame frame;
+	if ((f->image && !f->dynamic) || f->named ||
+	    !us_symbols_lookup_at(p->symbols, when, pc, false, &frame, 1))
+		return f->named;
+	return frame.func && (!f->image || frame.module != us_elf_image_path(f->image));
+}
+
+/* Where a node is, if it is a program's; *m NULL: in no file. */
+static int find_mapping(struct us_profile *p, uint32_t node,
+			const struct us_symbol_when **when,
+			const struct us_profile_mapping **m, struct us_err *e)
+{
+	struct us_trie_node n = p->trie.nodes.v[node];
+	*m = NULL;
+	if (!(n.flags & US_PC_USER) || n.flags & US_PROFILE_NO_FRAME)
+		return 0;
+	uint32_t view = us_profile_view(p, node);
+	if (view == US_PROFILE_NONE)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	*when = &p->views.v[view];
+	*m = us_profile_mapping_at(p, *when, n.pc);
+	return 0;
+}
+
+/* A file that -e names needs no other.  The images of the recording are open by now. */
+static int note_named(struct us_profile *p, struct us_err *e)
+{
+	const struct us_profile_mapping *m;
+	const struct us_symbol_when *when;
+	for (uint32_t node = 1; p->mappings.n && node < p->trie.nodes.n; node++) {
+		int r = find_mapping(p, node, &when, &m, e);
+		if (r < 0)
+			return r;
+		const struct us_profile_program *from = m ? us_profile_program_of(p, m)
+							  : NULL;
+		struct us_naming_program *f = from ? open_file(p, from, m->m.pid, e)
+						   : NULL;
+		if (from && !f)
+			return -ENOMEM;
+		if (f)
+			f->named = is_named(p, f, when, p->trie.nodes.v[node].pc);
+	}
+	return 0;
+}
+
 int us_profile_open_programs(struct us_profile *p, struct us_err *e)
 {
-	const struct us_profile_mapping *last = NULL;
-	us_gpa last_root = 0;
+	const struct us_profile_mapping *m, *last = NULL;
+	const struct us_symbol_when *when;
+	us_gva last_root = 0;
 	int r = 0;
 	for (uint32_t node = 1; p->mappings.n && r == 0 && node < p->trie.nodes.n;
 	     node++) {
-		struct us_trie_node n = p->trie.nodes.v[node];
-		if (!(n.flags & US_PC_USER) || n.flags & US_PROFILE_NO_FRAME)
-			continue;
-		uint32_t view = us_profile_view(p, node);
-		if (view == US_PROFILE_NONE)
-			return us_fail(e, -ENOMEM, "report: out of memory");
-		const struct us_symbol_when *when = &p->views.v[view];
-		const struct us_profile_mapping *m = us_profile_mapping_at(p, when,
-									   n.pc);
-		if (!m || (m == last && when->root == last_root))
+		r = find_mapping(p, node, &when, &m, e);
+		if (r < 0 || !m || (m == last && when->root == last_root))
 			continue;
 		last = m;
 		last_root = when->root;
 		r = place(p, m, last_root, e);
 	}
+	if (r == 0)
+		r = note_named(p, e);
 	if (r == 0)
 		warn_of_programs(p);
 	return r;

@@ -33,11 +33,12 @@ struct given {
 	size_t n_name;
 	us_gpa root; /* of all samples: one each 10 ms, for 10 s */
 	us_gva pc;
-	us_gva pc_of_odd;      /* what processes 1, 3, ... do; 0: the same */
-	unsigned processes;    /* that take turns; 0: one */
-	const char *root_dir;  /* --root */
-	struct us_build_id id; /* of /bin/sh */
-	bool deleted;	       /* the program's file */
+	us_gva pc_of_odd;	/* what processes 1, 3, ... do; 0: the same */
+	unsigned processes;	/* that take turns; 0: one */
+	const char *root_dir;	/* --root */
+	struct us_build_id id;	/* of /bin/sh */
+	bool deleted;		/* the program's file */
+	struct us_module image; /* with a path: that of -e */
 };
 
 static const struct us_mapping program = { .file = 1,
@@ -92,6 +93,8 @@ static inline int record(const struct given *g)
 		assert_int_equal(us_writer_task(w, &g->task[k], NULL), 0);
 	for (size_t k = 0; k < g->n_mapping; k++)
 		assert_int_equal(us_writer_mapping(w, &g->mapping[k], NULL), 0);
+	if (g->image.path)
+		assert_int_equal(us_writer_module(w, &g->image, NULL), 0);
 	file[0].build_id_len = (uint8_t)g->id.len;
 	if (g->id.len)
 		memcpy(file[0].build_id, g->id.bytes, g->id.len);

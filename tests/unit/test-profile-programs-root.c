@@ -226,6 +226,39 @@ static void files_with_many_symbols(void **state)
 	assert_true(all && one);
 }
 
+/* -e names a file: no other is needed for it.  Its dynamic symbols are in the recording
+ * or not. */
+static void named_by_an_image(void **state)
+{
+	(void)state;
+	struct given g = { .n_mapping = 1, .root = ROOT };
+	dl_iterate_phdr(map_self, &g);
+	for (g.n_name = 0; g.n_name < 2; g.n_name++) {
+		struct us_profile *p = profile_of(&g);
+		assert_true(has_warning(p, g.n_name ? "/bin/sh: named only from the"
+						    : "/bin/sh: no symbols were"));
+		us_profile_free(p);
+		g.name[0] = (struct us_program_name){ 1, 0x10, 16, "other" };
+	}
+	g.image = (struct us_module){ .start = BIAS,
+				      .end = BIAS + (1 << 24),
+				      .bias = BIAS,
+				      .match = US_MATCH_YES,
+				      .path = "/proc/self/exe",
+				      .number = 1,
+				      .root = ROOT };
+	for (g.n_name = 0; g.n_name < 2; g.n_name++) {
+		struct us_profile *p = profile_of(&g);
+		assert_false(has_warning(p, "/bin/sh: n"));
+		us_profile_free(p);
+	}
+	g.image.bias += 1 << 28; /* elsewhere: it names nothing of it */
+	g.image.start = g.image.bias;
+	g.image.end = g.image.bias + (1 << 24);
+	g.n_name = 0;
+	tells_of_root(&g, "/bin/sh: no symbols were");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +267,7 @@ int main(void)
 		cmocka_unit_test(another_path_below_the_root),
 		cmocka_unit_test(no_names_for_deleted_files),
 		cmocka_unit_test(files_with_many_symbols),
+		cmocka_unit_test(named_by_an_image),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
