@@ -710,6 +710,28 @@ static void a_page_that_is_mapped_twice(void **state)
 	end(&g, 1);
 }
 
+/* Files beside the kernel's are tried, in vain; then its own tables name it. */
+static void names_without_a_file(void **state)
+{
+	(void)state;
+	static const us_gva start[] = { LINKED };
+	const struct us_code_map own = { .start = start, .n = 1 };
+	struct guest g;
+	char text[400] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+	begin(&g, 1, "");
+	g.images.v[0].guessed = true;
+	us_images_judge(&g.images, US_MATCH_NO);
+	assert_true(us_images_guessed_wrong(&g.images));
+	us_images_own(&g.images, &own, NULL);
+	us_images_own(&g.images, NULL, NULL); /* the guest has ended */
+	assert_false(us_images_guessed_wrong(&g.images));
+	us_images_tell(&g.images, out);
+	fclose(out);
+	assert_string_equal(text, "");
+	end(&g, 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -733,6 +755,7 @@ int main(void)
 		cmocka_unit_test(a_page_without_a_sign_is_none),
 		cmocka_unit_test(a_page_without_a_caller),
 		cmocka_unit_test(a_page_that_is_mapped_twice),
+		cmocka_unit_test(names_without_a_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -454,6 +454,30 @@ static void show_json(struct dump *d, const struct settings *s)
 	us_json_end(&j);
 }
 
+/* Warn if the files with symbols are not the guest's; true: it did. */
+static bool tell_match(const struct dump *d)
+{
+	bool found = !d->images.n || us_images_found_one(&d->images);
+	if (found && compared(d))
+		return false;
+	if (found)
+		printf("warning: the symbol file could not be compared with the "
+		       "guest's memory: %s\n",
+		       any_registers(d) ? "little or nothing of it is mapped there"
+					: "no vCPU's registers could be read, and so "
+					  "not its page tables");
+	else if (!d->images.v[0].guessed)
+		printf("warning: the symbol file is not the one that the guest runs: "
+		       "its memory differs%s\n",
+		       d->images.own_names ? "" : "; addresses only");
+	else if (us_images_guessed_wrong(&d->images))
+		puts("warning: the guest runs none of the files with symbols beside "
+		     "its image; addresses only (-e FILE)");
+	else
+		return false;
+	return true;
+}
+
 static void show(struct dump *d, const struct settings *s)
 {
 	char text[256];
@@ -466,19 +490,7 @@ static void show(struct dump *d, const struct settings *s)
 	printf("%s by %s\n", d->found.text, d->why);
 	if (d->hazard[0])
 		printf("caution: %s\n", d->hazard);
-	if (d->images.n && !us_images_found_one(&d->images))
-		puts(d->images.v[0].guessed
-			     ? "warning: the guest runs none of the files with symbols "
-			       "beside its image; addresses only (-e FILE)"
-			     : "warning: the symbol file is not the one that the guest "
-			       "runs: its memory differs; addresses only");
-	else if (!compared(d))
-		printf("warning: the symbol file could not be compared with the "
-		       "guest's memory: %s\n",
-		       any_registers(d) ? "little or nothing of it is mapped there"
-					: "no vCPU's registers could be read, and so "
-					  "not its page tables");
-	else if (d->images.note[0] && !us_kernel_linux(&d->kernel))
+	if (!tell_match(d) && d->images.note[0] && !us_kernel_linux(&d->kernel))
 		printf("note: %s\n", d->images.note);
 	if (us_kernel_linux(&d->kernel)) {
 		us_linux_describe(us_kernel_linux(&d->kernel), text, sizeof(text));

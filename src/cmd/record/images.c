@@ -369,10 +369,11 @@ static void tell_of(const struct us_images *i, size_t image, FILE *out)
 			path);
 }
 
-/* Do not warn for each guessed file, only if none of them was right. */
-static bool guessed_wrong(const struct us_images *i)
+bool us_images_guessed_wrong(const struct us_images *i)
 {
 	bool guessed = false;
+	if (i->own_names)
+		return false;
 	for (size_t k = 0; k < i->n_place; k++) {
 		guessed |= i->v[i->place[k].image].guessed;
 		if (us_images_counts(i, &i->place[k]))
@@ -466,7 +467,7 @@ void us_images_tell(const struct us_images *i, FILE *out)
 		fprintf(out, "warning: %s\n", text);
 	if (us_images_changed(i, text, sizeof(text)))
 		fprintf(out, "warning: %s\n", text);
-	if (guessed_wrong(i))
+	if (us_images_guessed_wrong(i))
 		fputs("warning: the guest runs none of the files with symbols beside "
 		      "the kernel's; -e ELF names the right one\n",
 		      out);

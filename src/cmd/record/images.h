@@ -90,6 +90,7 @@ struct us_images {
 	/* From the guest's own tables, in addition to the images. */
 	const struct us_code_map *own_map;
 	const struct us_cfi_table *own_cfi;
+	bool own_names; /* they had functions, at some time */
 	/* Times before which not to look again. */
 	uint64_t compare_ns, check_ns, near_ns, here_ns, pair_ns;
 	uint64_t compare_pause_ns, pair_pause_ns;
@@ -203,6 +204,10 @@ bool us_images_changed(const struct us_images *i, char *ret, size_t size);
 bool us_images_missed(const struct us_images *i, char *ret, size_t size);
 /* In a sample: notice that. */
 void us_images_note_missed(struct us_images *i, const struct us_live_sample *l);
+
+/* Are names missing because no file that was found beside the kernel's is in the guest?
+ * Not if the kernel's own tables give them.  One warning for all those files. */
+bool us_images_guessed_wrong(const struct us_images *i);
 
 /* Was any image found in the guest, or may be there? */
 bool us_images_found_one(const struct us_images *i);

@@ -128,6 +128,7 @@ void us_images_own(struct us_images *i, const struct us_code_map *map,
 {
 	begin_change(i);
 	i->own_map = map;
+	i->own_names |= map && map->n;
 	i->own_cfi = cfi;
 	give_code(i);
 	end_change(i);
