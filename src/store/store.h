@@ -328,6 +328,10 @@ struct us_namer {
 void us_writer_name_by(struct us_writer *w, const struct us_namer *n);
 /* The same for the host's stacks: modules are "[kernel]", "[kvm]", the VMM's files. */
 void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n);
+/* Ask for the function at this address as well, which may be in no stack.  Only the
+ * first US_STORE_MOST_ALSO are asked for. */
+#define US_STORE_MOST_ALSO 256
+void us_writer_name_also(struct us_writer *w, us_gva pc);
 /*
  * n nodes of a vCPU's call tree, numbered from first on.  A vCPU's numbers begin at 1
  * and have no gaps; a parent's is lower.  -EINVAL: not so.

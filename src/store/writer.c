@@ -30,6 +30,8 @@ struct stacks {
 struct names {
 	uint32_t type; /* of the chunk */
 	struct us_namer namer;
+	us_gva also[US_STORE_MOST_ALSO]; /* addresses in no stack */
+	size_t n_also, also_named;
 	struct chunk chunk;
 	size_t n; /* bytes in it; 0: none begun */
 	us_gva last;
@@ -378,7 +380,15 @@ static int name_nodes(struct us_writer *w, struct stacks *s, struct names *to,
 		if (!r)
 			r = name_address(w, to, pc - 1, e);
 	}
+	while (to->namer.name && !r && to->also_named < to->n_also)
+		r = name_address(w, to, to->also[to->also_named++], e);
 	return r ? r : send_symbols(w, to, e);
+}
+
+void us_writer_name_also(struct us_writer *w, us_gva pc)
+{
+	if (w->symbols.n_also < US_STORE_MOST_ALSO)
+		w->symbols.also[w->symbols.n_also++] = pc;
 }
 
 void us_writer_see_programs(struct us_writer *w, const struct us_program_seer *s)
@@ -407,6 +417,7 @@ void us_writer_name_by(struct us_writer *w, const struct us_namer *n)
 {
 	w->symbols.namer = *n;
 	w->guest.named = 0;
+	w->symbols.also_named = 0;
 }
 
 void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n)

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static struct us_namer namer; /* of the recorder, for 0x5010, too */
+
 /* The warning with these words that a recording with this fact gets, or NULL; to be
  * freed. */
 static char *warning_with(const char *key, const char *fact, const char *words)
@@ -30,6 +32,10 @@ static char *warning_with(const char *key, const char *fact, const char *words)
 	assert_int_equal(us_writer_open(fd, &w, &e), 0);
 	assert_int_equal(us_writer_fact(w, key, fact, &e), 0);
 	assert_int_equal(us_writer_sample(w, &sample, &pc, &flags, 1, &e), 0);
+	assert_int_equal(us_writer_flush(w, &e), 0);
+	if (namer.name)
+		us_writer_name_by(w, &namer);
+	us_writer_name_also(w, 0x5010);
 	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", &e), 0);
 	us_writer_close(w);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
@@ -59,6 +65,26 @@ static void names_the_worst_places(void **state)
 	assert_non_null(
 		strstr(w, "0x5000 has 0.2 % of the stops and 90.0 % of the time"));
 	assert_null(strstr(w, "0x6000")); /* two points */
+	free(w);
+}
+
+static bool name_it(void *ctx, us_gva pc, struct us_named *ret)
+{
+	bool *told = ctx;
+	*ret = (struct us_named){ 0x5000, 0x100, "wait_for_it", "linux" };
+	return pc - 0x5000 < 0x100 && !*told && (*told = true);
+}
+
+/* The function that the samples miss has a name as well. */
+static void names_what_no_sample_hit(void **state)
+{
+	(void)state;
+	bool told = false;
+	namer = (struct us_namer){ name_it, &told };
+	char *w = warning_of("1000; 5010 2 900");
+	namer = (struct us_namer){ 0 };
+	assert_non_null(w);
+	assert_non_null(strstr(w, ": wait_for_it has 0.2 % of the stops and 90.0 %"));
 	free(w);
 }
 
@@ -110,6 +136,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_told),
 		cmocka_unit_test(names_the_worst_places),
+		cmocka_unit_test(names_what_no_sample_hit),
 		cmocka_unit_test(says_nothing_of_chance),
 		cmocka_unit_test(survives_what_is_no_list),
 	};

@@ -348,6 +348,14 @@ static void progress(void *ctx, const struct us_record_stats *s)
 		us_progress_show(&r->progress, s);
 }
 
+/* The report warns of these addresses by name: of functions that no sample may be in,
+ * for that is the point. */
+static void name_gathers(struct us_recording *r, const char *text)
+{
+	for (const char *at = strchr(text, ';'); at; at = strchr(at + 1, ';'))
+		us_writer_name_also(r->writer, strtoull(at + 1, NULL, 16));
+}
+
 /* The sampler has ended: its backend may be asked. */
 static void write_gathers(struct us_recording *r)
 {
@@ -356,6 +364,7 @@ static void write_gathers(struct us_recording *r)
 		r->backend->ops->gathers(r->backend, text, sizeof(text));
 	if (text[0])
 		(void)!us_writer_fact(r->writer, "stops_gather", text, NULL);
+	name_gathers(r, text);
 }
 
 /* Only what was executed shows that the image has moved. */
