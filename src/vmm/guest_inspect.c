@@ -9,6 +9,7 @@
 #include "vmm/guest_threads.h"
 #include "vmm/loader.h"
 #include "vmm/proc.h"
+#include "vmm/qemu_program.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -154,8 +155,8 @@ static void make_absolute(int proc, bool daemon, char *path, size_t size)
 		path[0] = '\0';
 }
 
-/* Name the VMM after its executable.  Where that is hidden, or is a loader of another
- * program (loader.h), use argv[0]. */
+/* Name the VMM after its executable; QEMU may have any name.  Where that is hidden, or
+ * is a loader of another program (loader.h), use argv[0]. */
 static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest *g)
 {
 	const char *program = args->argv[0];
@@ -164,6 +165,9 @@ static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest 
 		g->exe[0] = '\0';
 	if (g->exe[0] && !us_is_loader(g->exe)) {
 		us_vmm_name(g->exe, g->vmm, sizeof(g->vmm));
+		if (!us_vmm_is_known(g->vmm) &&
+		    us_qemu_program_is(proc, args->argc, args->argv))
+			snprintf(g->vmm, sizeof(g->vmm), "qemu");
 		us_printable_inplace(g->exe);
 		return;
 	}
@@ -431,8 +435,8 @@ int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 	if (!found) {
 		char comm[64];
 		us_fail(e, -ENOENT,
-			"inspect pid %d (%s): this is no guest: it has no KVM vCPU and "
-			"is not QEMU with TCG",
+			"inspect pid %d (%s): this is no guest that uniscope knows: it "
+			"has no KVM vCPU, and is not known as a QEMU with TCG",
 			pid, us_printable(comm, sizeof(comm), before.comm));
 		us_hint(e, "'uniscope ps' lists the guests of this host");
 		return -ENOENT;

@@ -4,6 +4,7 @@
 
 usage: test_ps.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, or all
 """
+import glob
 import json
 import os
 import shutil
@@ -39,6 +40,34 @@ class Ps(GuestCli):
         self.assertLessEqual(max(map(len, lines)), 100, row)
         found = [g for g in json.loads(run("ps", "--json").stdout) if g["pid"] == vm.pid]
         self.assertEqual(found[0]["kernel"], kernel)
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_ps_renamed(self):
+        """QEMU by its program's file, whatever its name; not one that has its options."""
+        qemu = os.path.realpath(shutil.which("qemu-system-x86_64"))
+        vmm, other, sock = self.path("my vmm (x) 1"), self.path("other"), self.path("monitor")
+        shutil.copy(qemu, vmm)
+        shutil.copy(shutil.which("sh"), other)
+        modules = glob.glob("/usr/lib/*/qemu/accel-tcg-x86_64.so")
+        env = dict(os.environ)
+        if modules:
+            env["QEMU_MODULE_DIR"] = os.path.dirname(modules[0])
+        args = ["-accel", "tcg", "-S", "-display", "none", "-nodefaults", "-L",
+                "/usr/share/qemu", "-L", "/usr/share/seabios", "-name", "renamed",
+                "-qmp", f"unix:{sock},server=on,wait=off"]
+        vm = subprocess.Popen([vmm, *args], stdin=subprocess.DEVNULL, env=env)
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        shell = subprocess.Popen([other, "-c", "read x", *args], stdin=subprocess.PIPE)
+        self.addCleanup(shell.communicate)
+        self.wait_for(lambda: os.path.exists(sock) or vm.poll() is not None)
+        if vm.poll() is not None:
+            self.skipTest("a QEMU under another name does not start here")
+        found = {g["pid"]: g for g in json.loads(run("ps", "--json").stdout)}
+        self.assertEqual((found[vm.pid]["vmm"], found[vm.pid]["name"]), ("qemu", "renamed"))
+        self.assertNotIn(shell.pid, found)
+        self.fails(3, "no guest that uniscope knows", "dump", str(shell.pid))
+        self.assertIn("vCPU 0", run("dump", str(vm.pid)).stdout)
 
     @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
     @unittest.skipUnless(shutil.which("setpriv"), "SKIP: no setpriv")
