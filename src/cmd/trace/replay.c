@@ -2,6 +2,7 @@
 /* replay.c: `uniscope replay`: a trace as text, or for other viewers. */
 #include "cmd/options.h"
 #include "cmd/record/recording.h"
+#include "report/report.h"
 #include "report/trace_format.h"
 
 #include "base/cleanup.h"
@@ -106,6 +107,16 @@ static const char *suffixes(char *dst, size_t size)
 	return dst;
 }
 
+/* "x.speedscope.json": the last part of the suffix names a format of traces, but the
+ * whole suffix one that only profiles have, and readers go by it. */
+static const struct us_format *names_profile(const struct us_trace_format *f,
+					     const char *path)
+{
+	const struct us_format *of = us_format_by_suffix(path);
+	bool longer = f && of && strlen(of->suffix) > strlen(f->suffix);
+	return longer && !us_trace_format_by_name(of->name) ? of : NULL;
+}
+
 static int choose_format(struct settings *s)
 {
 	char list[160];
@@ -117,6 +128,13 @@ static int choose_format(struct settings *s)
 					"-o %s: the suffix names no format: %s do, or "
 					"--format",
 					s->out, suffixes(list, sizeof(list)));
+		const struct us_format *of = names_profile(s->trace.format, s->out);
+		if (of)
+			return us_usage(&us_cmd_replay,
+					"-o %s: traces cannot be written as %s; name "
+					"the file .trace.json for the Trace Event "
+					"Format, which speedscope opens, too",
+					s->out, of->name);
 	}
 	if (s->summary && choose_summary(s, by_suffix) != US_EXIT_OK)
 		return US_EXIT_USAGE;
