@@ -349,6 +349,8 @@ static void print_vcpu(struct dump *d, unsigned i)
 	putchar('\n');
 	if (s->has_stack)
 		print_stack(d, s);
+	else if (s->state == US_VCPU_READY && !strcmp(d->backend_name, "bpf"))
+		puts("  try again, or with --backend kvm, which waits until it runs");
 }
 
 static void json_frame(struct us_json *j, const struct dump *d,

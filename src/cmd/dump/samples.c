@@ -10,6 +10,7 @@
 
 #define HZ	       200
 #define LIMIT_NS       (3 * US_NS_PER_SEC)
+#define READY_NS       (US_NS_PER_SEC) /* for a vCPU that has no host CPU */
 #define SEARCH_SAMPLES 24 /* at most, in addition, to find where the images are */
 
 struct search {
@@ -23,13 +24,18 @@ struct search {
 };
 
 /* Take a capture without a stack.  A vCPU stays in the VMM for microseconds: the next
- * sample may find the guest. */
+ * sample may find the guest.  One that has no host CPU gets one soon, even on a busy
+ * host; there is nothing to search for until then. */
 static bool take_state(const struct search *d, struct us_dump_seen *s)
 {
 	uint8_t state = d->capture.state;
 	if (!s->has_stack)
 		s->state = state;
 	s->taken = true;
+	if (state == US_VCPU_READY) {
+		s->done = us_now_ns() - d->begun_ns >= READY_NS;
+		return true;
+	}
 	return s->done = state != US_VCPU_EXIT || d->left == 0;
 }
 

@@ -3,7 +3,8 @@
  * samples.h: one sample of every vCPU now, the first that can be named.
  *
  * A vCPU is sampled again while that may show where an image or the kernel is: at most
- * 24 times in all, and for at most 3 s.
+ * 24 times in all, and for at most 3 s.  One that has no host CPU, so that its
+ * registers cannot be read, is sampled until it has one, for at most 1 s.
  */
 #ifndef US_CMD_DUMP_SAMPLES_H
 #define US_CMD_DUMP_SAMPLES_H
