@@ -3,12 +3,13 @@
  * trace_csv.c: a line for each call, when it has returned, with the columns of Nanos's
  * parse-trace.py: function,tid,latency_us,latency_us_self.  System calls have their own
  * lines, with the number of the thread.  Names with a comma or a quotation mark are
- * quoted (RFC 4180).
+ * quoted (RFC 4180).  The file is valid UTF-8, and each call has one line.
  */
 #include "report/syscall_text.h"
 #include "report/trace_format.h"
 
 #include "base/text.h"
+#include "symbol/demangle.h"
 
 #include <string.h>
 
@@ -18,19 +19,33 @@ static int begin(struct us_trace_out *o)
 	return 0;
 }
 
+/* Millions of lines have such a name. */
+static bool is_plain(const char *name)
+{
+	while (*name >= ' ' && *name <= '~' && *name != ',' && *name != '"')
+		name++;
+	return !*name;
+}
+
 static void print_name(FILE *out, const char *name)
 {
-	if (!strpbrk(name, ",\"\n\r")) {
+	char safe[US_DEMANGLED_MAX];
+	if (is_plain(name)) {
 		fputs_unlocked(name, out);
 		return;
 	}
-	fputc('"', out);
-	for (; *name; name++) {
-		if (*name == '"')
-			fputc('"', out);
-		fputc(*name, out);
+	us_printable(safe, sizeof(safe), name);
+	if (!strpbrk(safe, ",\"")) {
+		fputs_unlocked(safe, out);
+		return;
 	}
-	fputc('"', out);
+	putc_unlocked('"', out);
+	for (name = safe; *name; name++) {
+		if (*name == '"')
+			putc_unlocked('"', out);
+		putc_unlocked(*name, out);
+	}
+	putc_unlocked('"', out);
 }
 
 static char *put_us(char *p, uint64_t ns)
