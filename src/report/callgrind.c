@@ -79,21 +79,36 @@ static int find_arcs(struct graph *g)
 	return 0;
 }
 
-static void print_name(FILE *out, const char *key, const char *name)
+/* A name that looks like a compressed one, "(12)", which stands for one that was
+ * defined before: readers take it for a reference. */
+static bool looks_compressed(const char *name)
 {
-	char safe[US_DEMANGLED_MAX];
-	fprintf(out, "%s=%s\n", key, us_printable(safe, sizeof(safe), name));
+	return name[0] == '(' && name[1] >= '0' && name[1] <= '9';
 }
 
-static void print_place(FILE *out, const struct us_profile_func *f, const char *prefix)
+static void print_name(FILE *out, const char *key, uint32_t number, const char *name)
 {
+	char safe[US_DEMANGLED_MAX];
+	us_printable(safe, sizeof(safe), name);
+	if (looks_compressed(safe)) /* define it under a number of its own */
+		fprintf(out, "%s=(%" PRIu32 ") %s\n", key, number, safe);
+	else
+		fprintf(out, "%s=%s\n", key, safe);
+}
+
+/* The function's number serves for all of its names: a name may have several. */
+static void print_place(const struct graph *g, uint32_t i, const char *prefix,
+			FILE *out)
+{
+	const struct us_profile_func *f = &g->func[i];
+	uint32_t number = i + 1;
 	char key[8];
 	snprintf(key, sizeof(key), "%sob", prefix);
-	print_name(out, key, f->module ? f->module : "???");
+	print_name(out, key, number, f->module ? f->module : "???");
 	snprintf(key, sizeof(key), "%s%s", prefix, *prefix ? "fi" : "fl");
-	print_name(out, key, f->file ? f->file : "???");
+	print_name(out, key, number, f->file ? f->file : "???");
 	snprintf(key, sizeof(key), "%sfn", prefix);
-	print_name(out, key, f->name);
+	print_name(out, key, number, f->name);
 }
 
 static void print_function(const struct graph *g, uint32_t i, size_t *arc, FILE *out)
@@ -103,12 +118,12 @@ static void print_function(const struct graph *g, uint32_t i, size_t *arc, FILE 
 	if (!f->self && !called)
 		return;
 	fputc('\n', out);
-	print_place(out, f, "");
+	print_place(g, i, "", out);
 	fprintf(out, "%u %" PRIu64 "\n", f->line, f->self);
 	for (; *arc < g->n_arc && g->arc[*arc].from == i; ++*arc) {
 		const struct arc *a = &g->arc[*arc];
 		const struct us_profile_func *to = &g->func[a->to];
-		print_place(out, to, "c");
+		print_place(g, a->to, "c", out);
 		fprintf(out, "calls=%" PRIu64 " %u\n%u %" PRIu64 "\n",
 			a->calls ? a->calls : 1, to->line, f->line, a->total);
 	}
@@ -135,7 +150,7 @@ static int write_callgrind(const struct us_profile *p, const struct us_report_op
 		events[us_profile_is_counted(p) + us_profile_is_calls_only(p)];
 	fprintf(out,
 		"# callgrind format\nversion: 1\ncreator: uniscope " US_VERSION "\n");
-	print_name(out, "# guest", title);
+	fprintf(out, "# guest=%s\n", us_printable_inplace(title));
 	fprintf(out, "positions: line\nevent: %s\nevents: %s\n", event[0], event[1]);
 	fprintf(out, "summary: %" PRIu64 "\n", us_profile_summary(p)->running);
 	for (uint32_t i = 0; i < g.n_func; i++)

@@ -66,6 +66,24 @@ class Report(Cli):
                       ("--json", "--tree", "--bottom-up")):
             self.fails(2, " is a t(ree|able)", "report", *words, a)
 
+    def test_callgrind_names(self):
+        """A name like "(1) x" is no reference to a compressed name."""
+        names = {"(1)", "(1) x", "(2) two", "(3", "main", "(anonymous)"}
+        folded, data, out = self.path("in.folded"), self.path("in.data"), self.path("out.callgrind")
+        with open(folded, "w") as f:
+            f.write("(1);main 3\n(1) x;(2) two;main 5\nmain;(3 4\n(anonymous) 1\n")
+        self.assertEqual(run("import", "-o", data, folded).returncode, 0)
+        self.assertEqual(run("report", "-o", out, data).returncode, 0)
+        seen, numbers = set(), {}
+        with open(out) as f:
+            for name in re.findall("^c?fn=(.*)$", f.read(), re.M):
+                m = re.match(r"\((\d+)\)\s*(.*)", name)  # as callgrind_annotate does
+                seen.add(m[2] if m else name)
+                if m:
+                    self.assertEqual(numbers.setdefault(m[1], m[2]), m[2])
+        self.assertEqual(seen, names)
+        self.assertEqual(len(set(numbers.values())), 4)
+
     def test_sources_of_a_page(self):
         data = self.fake()
         self.fails(2, "must be OLD=NEW", "report", "--source-prefix", "nothing", data)
