@@ -37,6 +37,7 @@ static void hot(const char *msg, size_t len)
 	if (us_qmp_event(value, value_len) != US_QMP_OTHER &&
 	    us_qmp_runs(value, value_len))
 		abort();
+	us_qmp_n_vcpus(value, value_len);
 	us_qmp_migrates(value, value_len);
 }
 

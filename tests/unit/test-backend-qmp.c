@@ -561,6 +561,16 @@ static void running_is_told_from_the_status(void **state)
 				 row[i].runs);
 }
 
+static void vcpus_are_counted(void **state)
+{
+	(void)state;
+	static const char two[] = "[{\"thread-id\": 9, \"cpu-index\": 0},"
+				  "{\"cpu-index\":1,\"thread-id\":10}]";
+	assert_int_equal(us_qmp_n_vcpus(two, strlen(two)), 2);
+	assert_int_equal(us_qmp_n_vcpus(two, strlen(two) - 30), 1);
+	assert_int_equal(us_qmp_n_vcpus(two, 0), 0);
+}
+
 static void probe_says_why_not(void **state)
 {
 	(void)state;
@@ -591,6 +601,7 @@ int main(void)
 		cmocka_unit_test(probe_says_why_not),
 		cmocka_unit_test(migrations_are_seen),
 		cmocka_unit_test(running_is_told_from_the_status),
+		cmocka_unit_test(vcpus_are_counted),
 		cmocka_unit_test(messages_are_told_apart),
 		cmocka_unit_test(strings_are_unquoted),
 		cmocka_unit_test(registers_are_read),

@@ -2,6 +2,7 @@
 /* qmp/probe.c: see qmp/probe.h. */
 #include "backend/qmp/probe.h"
 #include "backend/peer_ram.h"
+#include "backend/qmp/reply.h"
 #include "vmm/socket.h"
 #include "vmm/socket_peer.h"
 
@@ -88,4 +89,12 @@ int us_qmp_probe(const struct us_target *t, struct us_err *why)
 		return 0;
 	us_peer_ram_explain(t->guest, "by the monitor", why);
 	return 1;
+}
+
+int us_qmp_refuse_protected(struct us_qmp *q, struct us_err *e)
+{
+	char text[512];
+	if (us_qmp_human(q, "info sev", -1, text, sizeof(text), NULL) < 0)
+		return 0;
+	return us_backend_check_protection(us_qemu_says_sev(text), e);
 }

@@ -488,17 +488,6 @@ static void learn_threads(struct qmp *b)
 		return; /* then a stop seems to cost a little more than it does */
 }
 
-/* What QEMU shows of an encrypted guest is not what is in it.  The command line of one
- * on this host has told that already. */
-static int refuse_protected(struct qmp *b, struct us_err *e)
-{
-	char text[512];
-	if (b->remote.guest.pid ||
-	    us_qmp_human(b->client, "info sev", -1, text, sizeof(text), NULL) < 0)
-		return 0;
-	return us_backend_check_protection(us_qemu_says_sev(text), e);
-}
-
 static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 {
 	bool runs, kvm = false;
@@ -509,7 +498,8 @@ static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 		return r;
 	b->paused = !runs;
 	us_remote_learn_guest(&b->remote, t, us_qmp_fd(b->client));
-	r = refuse_protected(b, e);
+	if (!b->remote.guest.pid) /* else its command line has told that */
+		r = us_qmp_refuse_protected(b->client, e);
 	if (r < 0)
 		return r;
 	learn_threads(b);
@@ -599,18 +589,13 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 
 static unsigned late_vcpus(struct us_backend *base)
 {
-	static const char key[] = "\"cpu-index\"";
 	struct qmp *b = (struct qmp *)base;
-	const char *p;
-	size_t left;
-	unsigned n = 0;
+	const char *value;
+	size_t len;
 	if (b->remote.stop.broken || b->astray ||
-	    ask(b, QUERY_VCPUS, us_now_ns() + SAMPLE_NS, &p, &left) < 0)
+	    ask(b, QUERY_VCPUS, us_now_ns() + SAMPLE_NS, &value, &len) < 0)
 		return 0;
-	for (const char *at; (at = memmem(p, left, key, strlen(key))); n++) {
-		left -= (size_t)(at + strlen(key) - p);
-		p = at + strlen(key);
-	}
+	unsigned n = us_qmp_n_vcpus(value, len);
 	return n > base->n_vcpu ? n - base->n_vcpu : 0;
 }
 

@@ -339,6 +339,16 @@ const char *us_qemu_says_sev(const char *text)
 	return strcasestr(text, "sev-snp") ? "SEV-SNP" : "SEV";
 }
 
+unsigned us_qmp_n_vcpus(const char *text, size_t len)
+{
+	static const char key[] = "\"cpu-index\"";
+	const char *end = text + len, *p = text;
+	unsigned n = 0;
+	for (; (p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1)); n++)
+		p += sizeof(key) - 1;
+	return n;
+}
+
 bool us_qmp_runs(const char *text, size_t len)
 {
 	/* "running" is also the name of a status. */

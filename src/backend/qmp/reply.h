@@ -59,6 +59,9 @@ int us_qmp_only_vcpu(const char *text, unsigned vcpu, struct us_qmp_vcpu *ret);
  * in memory.  False if there are fewer than len. */
 bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len);
 
+/* How many vCPUs are in QMP's reply to query-cpus-fast?  Not NUL-terminated. */
+unsigned us_qmp_n_vcpus(const char *text, size_t len);
+
 /* Does the guest run, according to QMP's reply to query-status?  Not NUL-terminated. */
 bool us_qmp_runs(const char *text, size_t len);
 
