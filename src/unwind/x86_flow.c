@@ -145,6 +145,18 @@ bool us_x86_is_jump(const struct us_x86_insn *insn)
 	return insn->kind == US_X86_JUMP || insn->kind == US_X86_PUSH_PC;
 }
 
+bool us_x86_flow_is_retpoline(const struct us_x86_flow *f,
+			      const struct us_x86_insn *insn, us_gva next)
+{
+	uint8_t code[4];
+	if (!us_paging_read(f->path.paging, f->path.space,
+			    us_x86_flow_target(f, next, insn), code, sizeof(code)))
+		return false;
+	const uint8_t *mov = f->word == 8 ? code + 1 : code;
+	bool wide = f->word == 4 || (code[0] & 0xfb) == 0x48;
+	return wide && mov[0] == 0x89 && (mov[1] & 0xc7) == 0x04 && mov[2] == 0x24;
+}
+
 /* How many bytes the function takes off the stack when it returns.  In some conventions
  * of 32-bit code this is the callee's part, and its ret says how many. */
 int32_t us_x86_flow_pops(struct us_x86_flow *f, us_gva pc)

@@ -37,6 +37,13 @@ us_gva us_x86_flow_target(const struct us_x86_flow *f, us_gva next,
  * conventions of 32-bit code this is the callee's part, and its ret says how many. */
 int32_t us_x86_flow_pops(struct us_x86_flow *f, us_gva pc);
 bool us_x86_is_call(const struct us_x86_insn *insn);
+/*
+ * For a CALL that pushes its end: does the code replace the pushed address with the
+ * target of a jump, as retpolines do with "mov reg, (rsp); ret"?  Where that leads
+ * cannot be known.  next: the end.
+ */
+bool us_x86_flow_is_retpoline(const struct us_x86_flow *f,
+			      const struct us_x86_insn *insn, us_gva next);
 bool us_x86_is_jump(const struct us_x86_insn *insn); /* or CALLs that only push */
 
 /* *st: the state at the place, if it is reached. */

@@ -32,22 +32,6 @@ static void goes_to(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 		us_x86_flow_pend(f, pc, pc - at->start, false, st);
 }
 
-/*
- * Does the code replace the pushed address with the target of a jump, as retpolines do
- * with "mov reg, (rsp); ret"?  Where that leads cannot be known.
- */
-static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *insn,
-			 us_gva next)
-{
-	uint8_t code[4];
-	if (!us_paging_read(f->path.paging, f->path.space,
-			    us_x86_flow_target(f, next, insn), code, sizeof(code)))
-		return false;
-	const uint8_t *mov = f->word == 8 ? code + 1 : code;
-	bool wide = f->word == 4 || (code[0] & 0xfb) == 0x48;
-	return wide && mov[0] == 0x89 && (mov[1] & 0xc7) == 0x04 && mov[2] == 0x24;
-}
-
 /* A jump that may lead anywhere in the function, with the stack as it is there. */
 static void note_table(struct us_x86_flow *f, const struct us_x86_state *st)
 {
@@ -60,6 +44,8 @@ static void note_table(struct us_x86_flow *f, const struct us_x86_state *st)
 static void note_retpoline(struct us_x86_flow *f, const struct us_x86_state *pushed)
 {
 	struct us_x86_state before = *pushed;
+	if (pushed->called)
+		return;
 	us_x86_state_drop(&before, f->word);
 	note_table(f, &before);
 }
@@ -78,6 +64,21 @@ static void note_far_ret(struct us_x86_flow *f, const struct us_code_place *at,
 		note_table(f, &after);
 }
 
+/* A CALL of a retpoline in the same function calls what that leads to. */
+static void note_called(struct us_x86_flow *f, const struct us_code_place *at,
+			us_gva to, const struct us_x86_state *st)
+{
+	struct us_x86_state called = *st;
+	struct us_x86_insn insn;
+	if (to == at->start || !us_code_place_has(at, to) ||
+	    !us_x86_flow_decode(f, to, &insn) || insn.kind != US_X86_PUSH_PC ||
+	    !us_x86_flow_is_retpoline(f, &insn, to + insn.len))
+		return;
+	us_x86_state_drop(&called, -f->word);
+	called.called = true;
+	goes_to(f, at, to, &called);
+}
+
 /* Note where this instruction leads besides the next one; false: it does not lead to
  * the next one. */
 static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
@@ -90,6 +91,8 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		goes_to(f, at, us_x86_flow_target(f, next, insn), st);
 		return true;
 	case US_X86_CALL:
+		note_called(f, at, us_x86_flow_target(f, next, insn), st);
+		/* fall through */
 	case US_X86_CALL_INDIRECT:
 		known = us_code_path_find(&f->path, next);
 		if (known)
@@ -97,7 +100,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		st->rcx.sym = US_SYM_NONE; /* functions do not preserve it */
 		return true;
 	case US_X86_PUSH_PC:
-		if (is_retpoline(f, insn, next))
+		if (us_x86_flow_is_retpoline(f, insn, next))
 			note_retpoline(f, st);
 		return true;
 	case US_X86_JUMP_INDIRECT:
@@ -644,7 +647,7 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 			us_x86_flow_pend(f, to, beyond, false, &st);
 			break;
 		case US_X86_PUSH_PC:
-			f->path.lost |= is_retpoline(f, &insn, next);
+			f->path.lost |= us_x86_flow_is_retpoline(f, &insn, next);
 			break;
 		default:
 			break;

@@ -123,6 +123,38 @@ static void behind_a_retpoline(void **state)
 	EXPECT(0x1000, 0x2017, 0x3006);
 }
 
+/*
+ * push rbx; jmp 4f; 3: call 1f; 2: pause; lfence; jmp 2b; 1: mov rax, (rsp); ret;
+ * 4: call 3b; pop rbx; ret
+ */
+#define INLINE_CALL                                                                    \
+	"\x53\xeb\x11\xe8\x07\0\0\0\xf3\x90\x0f\xae\xe8\xeb\xf9\x48\x89\x04\x24\xc3"   \
+	"\xe8\xea\xff\xff\xff\x5b\xc3"
+
+/* At each of its instructions the function is no caller of itself. */
+static void a_call_through_a_retpoline(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\x90\xc3");
+	FUNCTION(0x2000, INLINE_CALL);
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x58\xc3");
+	put(STACK, 0x2008); /* pushed by the retpoline */
+	put(STACK + 8, 0x2019);
+	put(STACK + 16, 0x2019); /* rbx, which looks like one */
+	put(STACK + 24, 0x3006);
+	unwind(0x2003, STACK + 8);
+	EXPECT(0x2003, 0x3006);
+	unwind(0x200f, STACK);
+	EXPECT(0x200f, 0x3006);
+	put(STACK, 0x1000);
+	unwind(0x2013, STACK);
+	EXPECT(0x2013, 0x3006);
+	unwind(0x1000, STACK + 8);
+	EXPECT(0x1000, 0x2019, 0x3006);
+	unwind(0x2019, STACK + 16);
+	EXPECT(0x2019, 0x3006);
+}
+
 /* --- xchg --- */
 
 /* push r15; mov rsi, r15; xchg rsp, r15; call *rdi; xchg r15, rsp; pop r15; ret */
@@ -338,11 +370,11 @@ static void on_behind_a_far_return(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(through_a_trampoline),	   TEST(through_no_trampoline),
-		TEST(by_a_pop_and_a_jump),	   TEST(narrow_by_a_pop_and_a_jump),
-		TEST(behind_a_retpoline),	   TEST(stack_changes_places),
-		TEST(narrow_stack_is_an_argument), TEST(narrow_by_a_far_return),
-		TEST(on_behind_a_far_return),
+		TEST(through_a_trampoline),	  TEST(through_no_trampoline),
+		TEST(by_a_pop_and_a_jump),	  TEST(narrow_by_a_pop_and_a_jump),
+		TEST(a_call_through_a_retpoline), TEST(behind_a_retpoline),
+		TEST(stack_changes_places),	  TEST(narrow_stack_is_an_argument),
+		TEST(narrow_by_a_far_return),	  TEST(on_behind_a_far_return),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
