@@ -89,6 +89,32 @@ static void real_mode_has_a_segment_base(void **state)
 	assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
 }
 
+/* As QEMU shows it before CPU_ON, and behind CPU_OFF; a halted vCPU that
+ * waits for an interrupt has a stack, or has looked which vCPU it is. */
+static void aarch64_is_off(void **state)
+{
+	struct us_regs r = { .arch = US_ARCH_AARCH64, .valid = 0x7fffffff };
+	(void)state;
+	assert_true(us_aarch64_is_off(&r));
+	r.pc = 0x40080000;
+	assert_true(us_aarch64_is_off(&r));
+	r.sp = 0x400aff80;
+	assert_false(us_aarch64_is_off(&r));
+	r.gpr[0] = 0x84000002;
+	assert_true(us_aarch64_is_off(&r));
+	r.user = true;
+	assert_false(us_aarch64_is_off(&r));
+	r = (struct us_regs){ .arch = US_ARCH_AARCH64, .valid = 0x7fffffff };
+	r.gpr[30] = 0x40080058;
+	assert_false(us_aarch64_is_off(&r));
+	r.gpr[30] = 0;
+	r.valid = 0x3fffffff; /* not all of them are known */
+	assert_false(us_aarch64_is_off(&r));
+	r.valid = 0x7fffffff;
+	r.arch = US_ARCH_RISCV64;
+	assert_false(us_aarch64_is_off(&r));
+}
+
 /* As QEMU 7.2 has it; system registers come one by one, by their numbers. */
 static void aarch64_has_registers_apart(void **state)
 {
@@ -266,6 +292,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layout_follows_the_description),
 		cmocka_unit_test(real_mode_has_a_segment_base),
+		cmocka_unit_test(aarch64_is_off),
 		cmocka_unit_test(aarch64_has_registers_apart),
 		cmocka_unit_test(riscv_has_names),
 		cmocka_unit_test(strange_descriptions_are_refused),

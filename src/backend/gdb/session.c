@@ -148,7 +148,8 @@ static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcp
 		/* "halted" in hexadecimal: QEMU says "CPU#1 [halted ]". */
 		if (strstr(g->parser.body, "68616c746564") &&
 		    ret->state[vcpu] == US_GDB_RUNNING)
-			ret->state[vcpu] = US_GDB_HALTED;
+			ret->state[vcpu] = us_aarch64_is_off(regs) ? US_GDB_OFF
+								   : US_GDB_HALTED;
 		break;
 	default:
 		us_gdb_decode_apart(&s->layout, what - APART, g->parser.body,

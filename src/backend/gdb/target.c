@@ -412,6 +412,21 @@ bool us_gdb_get_left(const struct us_gdb_layout *l, const struct us_gdb_apart *a
 	       m->left(apart->v, regs, ret);
 }
 
+#define PSCI_CPU_OFF 0x84000002 /* of the call that does not return, in w0 */
+
+bool us_aarch64_is_off(const struct us_regs *r)
+{
+	const uint32_t all = (1U << (US_AARCH64_LR + 1)) - 1;
+	if (r->arch != US_ARCH_AARCH64 || (r->valid & all) != all)
+		return false;
+	if ((uint32_t)r->gpr[0] == PSCI_CPU_OFF && !r->user)
+		return true;
+	for (unsigned i = 0; i <= US_AARCH64_LR; i++)
+		if (r->gpr[i])
+			return false;
+	return !r->sp;
+}
+
 bool us_x86_at_reset(const struct us_regs *r)
 {
 	return r->arch == US_ARCH_X86_64 && r->bits == 16 && r->pc == 0xfffffff0;

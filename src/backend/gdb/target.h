@@ -146,5 +146,9 @@ bool us_gdb_get_left(const struct us_gdb_layout *l, const struct us_gdb_apart *a
 
 /* Is the vCPU where reset puts it: not started yet? */
 bool us_x86_at_reset(const struct us_regs *r);
+/* The same for a halted vCPU of aarch64, which the processor's reset does not start; or
+ * has it turned itself off (PSCI's CPU_OFF)?  A vCPU that waits for an interrupt has
+ * come there with other values. */
+bool us_aarch64_is_off(const struct us_regs *r);
 
 #endif
