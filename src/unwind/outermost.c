@@ -97,6 +97,10 @@ static bool is_no_caller(struct us_walk *w, const struct us_site *site, us_gva v
 	struct us_site *at = us_sites_find(sites, v, true, w->site);
 	if (at->call != US_CALL_NONE)
 		return is_left_by_exit(w, site, at) || is_left_by_jump(w, site, at);
+	/* It runs in the middle of something else, as a handler that was made to run
+	 * there: the word is where that goes on. */
+	if (us_sites_saves_all(sites, start))
+		return false;
 	/* It is there for when the thread ends; or the function was entered by a return
 	 * to it. */
 	if (v == start || us_site_start(us_sites_find(sites, v, false, at)) == v)

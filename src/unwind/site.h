@@ -222,6 +222,8 @@ void us_sites_judge(struct us_sites *s, struct us_site *site);
 bool us_sites_stays(struct us_sites *s, const struct us_site *site);
 /* As us_x86_traps(). */
 bool us_sites_traps(struct us_sites *s, us_gva pc);
+/* As us_x86_saves_all(); x86 only. */
+bool us_sites_saves_all(struct us_sites *s, us_gva start);
 /* For US_OUTER_AT: the stack pointer according to the code. */
 us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site);
 

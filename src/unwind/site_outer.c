@@ -80,6 +80,12 @@ bool us_sites_traps(struct us_sites *s, us_gva pc)
 	return us_x86_traps(s->flow, pc);
 }
 
+bool us_sites_saves_all(struct us_sites *s, us_gva start)
+{
+	us_sites_use(s);
+	return !s->link && us_x86_saves_all(s->flow, start);
+}
+
 us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site)
 {
 	us_gva sp = 0;

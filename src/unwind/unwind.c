@@ -106,10 +106,10 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	    (link ? us_step_link_cross(w, site, ret) : us_step_cross(w, site, ret)))
 		found = US_STEP_YES;
 	if (found == US_STEP_NO &&
-	    (us_step_entry(w, site, ret) || us_step_signal(w, site, ret) ||
-	     us_step_syscall(w, site, false, ret) || us_step_gate(w, site, ret) ||
-	     us_step_vector(w, site, ret) || us_step_outside(w, site, ret) ||
-	     us_step_program(w, site, ret)))
+	    (us_step_entry(w, site, ret) || us_step_upcall(w, site, ret) ||
+	     us_step_signal(w, site, ret) || us_step_syscall(w, site, false, ret) ||
+	     us_step_gate(w, site, ret) || us_step_vector(w, site, ret) ||
+	     us_step_outside(w, site, ret) || us_step_program(w, site, ret)))
 		return US_STEP_YES;
 	if (found == US_STEP_NO && us_walk_is_root(w, site))
 		w->end = US_END_ROOT;

@@ -288,6 +288,9 @@ bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
  * and all of the frame to fit.
  */
 bool us_step_entry(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+/* A step from a function that saves all registers, behind no CALL, to the code that its
+ * return goes on with: an interrupt's handler has made it run there.  Kernels, x86. */
+bool us_step_upcall(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 /* Nothing else leads on: is it a label that the function ends at, with the way out of
  * an entry behind it?  Each sample has to find its frame. */
 bool us_step_label(struct us_walk *w, struct us_site *site, struct us_step *ret);

@@ -287,3 +287,56 @@ bool us_x86_goes_in(struct us_x86_flow *f, us_gva pc)
 	}
 	return false;
 }
+
+#define MAX_SAVES 32 /* instructions */
+
+/* The register, by its number in the code, that the instruction pushes or stores at
+ * rsp; else US_X86_NO_REG. */
+static uint8_t saves(const uint8_t *code, const struct us_x86_insn *insn, bool wide)
+{
+	size_t at = us_x86_prefixes(code, insn->len);
+	uint8_t rex = wide && (code[at] & 0xf0) == 0x40 ? code[at++] : 0;
+	if ((code[at] & 0xf8) == 0x50)
+		return (uint8_t)((code[at] & 7) | (rex & 1) << 3);
+	if (code[at] != 0x89 || insn->len < at + 3 || (wide && !(rex & 8)))
+		return US_X86_NO_REG;
+	uint8_t modrm = code[at + 1], mod = modrm >> 6;
+	bool on_stack = mod < 3 && (modrm & 7) == 4 && code[at + 2] == 0x24 &&
+			!(rex & 3);
+	return on_stack ? (uint8_t)((modrm >> 3 & 7) | (rex & 4) << 1) : US_X86_NO_REG;
+}
+
+/* May come before registers are saved: it changes none but rsp. */
+static bool leaves_all(const uint8_t *code, const struct us_x86_insn *insn)
+{
+	bool moves_sp = insn->kind == US_X86_MOVE && insn->reg == US_X86_CODE_RSP &&
+			insn->base == US_X86_CODE_RSP;
+	bool flag = insn->len == 1 && code[0] >= 0xfa && code[0] <= 0xfd; /* cld */
+	return moves_sp || flag || insn->kind == US_X86_NOP ||
+	       insn->kind == US_X86_ENDBR;
+}
+
+bool us_x86_saves_all(struct us_x86_flow *f, us_gva start)
+{
+	enum { NEEDED = 7, PUSHF = 0x9c }; /* rax, rcx, rdx */
+	struct us_x86_insn insn;
+	uint32_t saved = 0;
+	us_gva pc = start;
+	for (unsigned i = 0; i < MAX_SAVES; i++, pc += insn.len) {
+		size_t len;
+		const uint8_t *code = us_code_path_bytes(&f->path, pc, US_X86_MAX_INSN,
+							 &len);
+		if (!us_x86_decode(code, len, f->word * 8U, &insn))
+			return false;
+		if (insn.kind == US_X86_PUSH_ALL ||
+		    (insn.kind == US_X86_PUSH && code[insn.len - 1] == PUSHF))
+			return true;
+		uint8_t reg = saves(code, &insn, f->word == 8);
+		if (reg == US_X86_NO_REG && !leaves_all(code, &insn))
+			return false;
+		saved |= reg < US_X86_N_CODE ? 1U << reg : 0;
+		if ((saved & NEEDED) == NEEDED)
+			return true;
+	}
+	return false;
+}

@@ -130,6 +130,9 @@ bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc);
 /* Does the straight code from pc on only trap, or jump to itself, without a CALL or a
  * system call? */
 bool us_x86_traps(struct us_x86_flow *f, us_gva pc);
+/* Does the function save, before it changes any, the registers that a caller does not
+ * expect back: the flags, or rax, rcx and rdx?  Then what entered it was no CALL. */
+bool us_x86_saves_all(struct us_x86_flow *f, us_gva start);
 /* Does it save registers, as an entry does, rather than restore them? */
 bool us_x86_goes_in(struct us_x86_flow *f, us_gva pc);
 

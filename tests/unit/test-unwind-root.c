@@ -355,9 +355,57 @@ static void entered_by_iret(void **state)
 	}
 }
 
+/*
+ * An interrupt's handler has made a function run in the middle of another: it saves
+ * rflags, or rax, rcx and rdx, and returns to what was interrupted.  That is no root,
+ * and what was interrupted goes on.
+ */
+static void upcall(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *code;
+		uint8_t n, pushed; /* bytes up to the CALL; words below the address */
+	} cases[] = {
+		/* pushfq; push %rax; cld; call 0x2000; pop %rax; popfq; ret */
+		{ "\x9c\x50\xfc\xe8\xf8\x0f\x00\x00\x58\x9d\xc3", 8, 2 },
+		/* push %rax; push %rcx; push %rdx; call 0x2000; ... */
+		{ "\x50\x51\x52\xe8\xf8\x0f\x00\x00\x5a\x59\x58\xc3", 8, 3 },
+		/* push %rbx; push %rax; call 0x2000: an ordinary function */
+		{ "\x53\x50\x90\xe8\xf8\x0f\x00\x00\x58\x5b\xc3", 8, 2 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool up = i < 2;
+		us_gva slot = STACK + 8 + cases[i].pushed * 8ULL;
+		map.n = 0;
+		memset(ram + STACK, 0, 0x200);
+		function(0x1000, cases[i].code, 12);
+		FUNCTION(0x2000, "\x90\xc3");
+		calls(0x3000, 0x3100);
+		FUNCTION(0x3100, "\x90\xc3");
+		put(STACK, 0x1008);
+		/* At the first instruction, and behind it. */
+		for (us_gva pc = 0x3100; pc <= 0x3101; pc++) {
+			put(slot, pc);
+			put(slot + 8, 0x3005);
+			unwind(0x2000, STACK);
+			if (up)
+				EXPECT(US_END_ROOT, 0x2000, 0x1008, pc, 0x3005);
+			else
+				ends(2, pc == 0x3100 ? US_END_ROOT : US_END_NO_RULE);
+		}
+		/* The function of a thread's end: not known which. */
+		put(slot, 0x3100);
+		put(slot + 8, 0x7777);
+		unwind(0x2000, STACK);
+		ends(2, up ? US_END_NO_RULE : US_END_ROOT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(upcall),
 		TEST(own_stack),
 		TEST(behind_a_mode_switch),
 		TEST(stack_that_was_kept),
