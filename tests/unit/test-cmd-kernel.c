@@ -23,6 +23,35 @@ static struct us_kernel kernel;
 static struct us_capture capture;
 static struct us_stack stack;
 
+/* Page tables, if there are any: the kernel with one large page, and one page of
+ * elsewhere at ENTRY. */
+#define ENTRY 0xfffffe0000006000ULL
+#define PHYS  0x1000000ULL
+#define LARGE 0x80
+
+static struct {
+	us_gpa at;
+	uint64_t v;
+} entry[] = {
+	{ 0x2000 + 8 * 511, 0x3003 },
+	{ 0x3000 + 8 * 510, 0x4003 },
+	{ 0x4000 + 8 * 8, PHYS | LARGE | 3 },
+	{ 0x2000 + 8 * 508, 0x5003 },
+	{ 0x5000, 0x6003 },
+	{ 0x6000, 0x7003 },
+	{ 0x7000 + 8 * 6, 0 }, /* of ENTRY */
+};
+
+static bool read_tables(void *ctx, us_gpa at, void *buf, size_t len)
+{
+	(void)ctx;
+	memset(buf, 0, len);
+	for (size_t k = 0; k < sizeof(entry) / sizeof(*entry); k++)
+		if (entry[k].at >= at && entry[k].at + 8 <= at + len)
+			memcpy((uint8_t *)buf + (entry[k].at - at), &entry[k].v, 8);
+	return true;
+}
+
 static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 {
 	(void)ctx;
@@ -167,6 +196,66 @@ static void any_sample_shows_that_of_x86(void **state)
 	assert_false(is_unseen_after(US_ARCH_X86_64, true));
 }
 
+/* The name at pc after a sample there, or NULL. */
+static const char *name_at(us_gva pc, uint64_t leaf, struct us_linux_name *ret)
+{
+	const struct us_live_sample l = {
+		.capture = &capture, .stack = &stack, .paging = &paging, .t_ns = MS
+	};
+	mem.read = read_tables;
+	us_mem_init(&mem);
+	us_paging_init(&paging, &mem);
+	entry[6].v = leaf;
+	guest.space = (struct us_space){ .mode = US_PAGING_X86_4, .root = 0x2000 };
+	kernel.n_tried = 0;
+	kernel.n_alias = 0;
+	memset(kernel.alias_tried, 0, sizeof(kernel.alias_tried));
+	stack.n = 1;
+	stack.pc[0] = capture.regs.pc = pc;
+	us_kernel_sample(&kernel, &l);
+	return us_kernel_alias_name(&kernel, 0, pc, ret) ? ret->name : NULL;
+}
+
+/* Where programs enter a kernel with page-table isolation. */
+static void a_page_of_the_image(void **state)
+{
+	(void)state;
+	static char names[] = "first\0tramp\0last";
+	struct us_kallsym v[] = { { TEXT, 0, 'T' }, { TEXT + 0x9000, 12, 'T' }, { 0 } };
+	struct us_linux_name n;
+	kernel.source.place.size = 1U << 21;
+	guest.symbols = (struct us_kallsyms){ .v = v, .n = 2, .names = names };
+	assert_string_equal(name_at(ENTRY + 0x20, PHYS + 0x5003, &n), "[kernel entry]");
+	assert_true(n.start == ENTRY && n.end == ENTRY + 0x1000);
+	assert_string_equal(n.module, "linux");
+	v[2] = v[1];
+	v[1] = (struct us_kallsym){ TEXT + 0x5010, 6, 't' };
+	guest.symbols.n = 3;
+	assert_string_equal(name_at(ENTRY + 0x20, PHYS + 0x5003, &n), "tramp");
+	assert_true(n.start == ENTRY + 0x10 && n.end == ENTRY + 0x1000);
+	assert_string_equal(name_at(ENTRY + 8, PHYS + 0x5003, &n), "[kernel entry]");
+	assert_true(n.start == ENTRY && n.end == ENTRY + 0x10);
+}
+
+static void a_page_of_others(void **state)
+{
+	(void)state;
+	struct us_linux_name n;
+	kernel.source.place.size = 1U << 21;
+	assert_null(name_at(ENTRY, 0, &n));
+	assert_null(name_at(ENTRY, PHYS + (1 << 21) + 3, &n));
+	assert_null(name_at(ENTRY, PHYS - 0x1000 + 3, &n));
+	assert_null(name_at(ENTRY, 1ULL << 63 | (PHYS + 0x5003), &n)); /* no code */
+	assert_null(name_at(TEXT + 0x5000, 0, &n));
+	capture.regs.user = true;
+	assert_null(name_at(ENTRY, PHYS + 0x5003, &n));
+	/* The whole kernel once more is no entry. */
+	capture.regs.user = false;
+	entry[5] = (__typeof__(entry[5])){ 0x6000, PHYS | LARGE | 3 };
+	assert_null(name_at(ENTRY + 0x80000, 0, &n));
+	entry[5].v = 0x7003;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +269,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(any_sample_shows_that_of_x86, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_page_of_the_image, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_page_of_others, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -525,8 +525,10 @@ void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
 		break;
 	case US_KERNEL_IN_USE:
 		check(k, l);
-		if (state_of(k) == US_KERNEL_IN_USE)
-			look_for_modules(k, l);
+		if (state_of(k) != US_KERNEL_IN_USE)
+			break;
+		look_for_modules(k, l);
+		us_kernel_look_for_alias(k, l);
 		break;
 	}
 }

@@ -26,7 +26,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#define US_KERNEL_MAX 12 /* most times that a kernel is read */
+#define US_KERNEL_MAX	  12 /* most times that a kernel is read */
+#define US_KERNEL_ALIASES 16 /* that are known; of all kernels */
 
 enum us_kernel_state {
 	US_KERNEL_WANTED, /* samples search for the kernel */
@@ -61,6 +62,15 @@ struct us_kernel {
 	atomic_uint n;
 	/* If one is another kernel than the one before: since when; as `change`. */
 	uint64_t since[US_KERNEL_MAX][2];
+
+	/* kernel_alias.c: the sampler adds to them. */
+	struct us_kernel_alias {
+		us_gva start, end, at; /* at: of start in the kernel's image */
+		unsigned number;       /* of the kernel in read */
+	} alias[US_KERNEL_ALIASES];
+	atomic_uint n_alias;
+	us_gva alias_tried[US_KERNEL_ALIASES]; /* pages that were looked at */
+	unsigned n_tried;
 
 	struct us_linux_source source;
 	const struct us_elf_image *file[US_MAX_IMAGES]; /* for the source */
@@ -138,6 +148,13 @@ const char *us_kernel_unfinished(const struct us_linux *l);
 
 /* The kernel that was read last; NULL: none, or it does not run any more. */
 const struct us_linux *us_kernel_linux(const struct us_kernel *k);
+/* In a sample, with a kernel in use: is its pc in a page of the kernel's image that is
+ * mapped elsewhere, too?  That is noted, once for each page. */
+void us_kernel_look_for_alias(struct us_kernel *k, const struct us_live_sample *l);
+/* The function there, which may be "[kernel entry]"; number: of the kernel in k->read.
+ * Any thread. */
+bool us_kernel_alias_name(const struct us_kernel *k, unsigned number, us_gva pc,
+			  struct us_linux_name *ret);
 /* A us_symbol_namer callback; ctx: the struct us_kernel. */
 bool us_kernel_name(void *ctx, us_gva pc, struct us_symbol_name *ret);
 

@@ -9,11 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool find_of(const struct us_kernel *k, unsigned number, us_gva pc,
+		    struct us_linux_name *ret)
+{
+	return us_linux_find(k->read[number], pc, ret) ||
+	       us_kernel_alias_name(k, number, pc, ret);
+}
+
 bool us_kernel_name(void *ctx, us_gva pc, struct us_symbol_name *ret)
 {
-	const struct us_linux *tables = us_kernel_linux(ctx);
+	const struct us_kernel *k = ctx;
+	const struct us_linux *tables = us_kernel_linux(k);
 	struct us_linux_name n;
-	if (!tables || !us_linux_find(tables, pc, &n) || !n.name)
+	if (!tables || !find_of(k, atomic_load(&k->n) - 1, pc, &n) || !n.name)
 		return false;
 	*ret = (struct us_symbol_name){ n.start, n.name, n.module, 0 };
 	return true;
@@ -59,7 +67,7 @@ static bool name_once(void *ctx, us_gva pc, struct us_named *ret)
 {
 	struct us_kernel *k = ctx;
 	struct us_linux_name n;
-	if (!us_linux_find(k->read[k->named - 1], pc, &n) || n.end <= n.start ||
+	if (!find_of(k, k->named - 1, pc, &n) || n.end <= n.start ||
 	    !is_new(k, n.start))
 		return false;
 	*ret = (struct us_named){ n.start, n.end - n.start, n.name ? n.name : "",
