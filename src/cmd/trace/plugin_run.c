@@ -250,7 +250,7 @@ static bool is_over(struct us_plugin_run *r, uint64_t until)
 		if (WIFSIGNALED(r->status))
 			snprintf(r->end_words, sizeof(r->end_words),
 				 "QEMU was killed: %s", strsignal(WTERMSIG(r->status)));
-		else
+		else if (r->asked->duration_ns) /* else that is what was waited for */
 			snprintf(r->end_words, sizeof(r->end_words), "the guest ended");
 		return true;
 	}
