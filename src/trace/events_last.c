@@ -2,6 +2,7 @@
 /* events_last.c: see events_last.h. */
 #include "trace/events_last.h"
 
+#include "trace/syscall_message.h"
 #include "trace/timeline.h"
 
 /* The time of the last record that has one; 0: none has. */
@@ -41,7 +42,11 @@ struct writing {
 static int count(void *ctx, const struct us_timeline_event *event)
 {
 	struct us_events_last *l = ctx;
-	l->n_event += event->t_ns >= l->from_ns;
+	if (event->t_ns < l->from_ns)
+		return 0;
+	l->n_call += us_event_is_call(event->kind);
+	l->n_syscall += event->kind == US_EVENT_DATA && event->size &&
+			event->data[0] == US_SYSCALL_ENTERED;
 	return 0;
 }
 
@@ -80,7 +85,7 @@ int us_events_last_record(struct us_events_file *f, struct us_writer *w,
 					     .events = write_events,
 					     .until = write_until,
 					     .ctx = &writing };
-	l->n_event = 0;
+	l->n_call = l->n_syscall = 0;
 	int r = us_timeline_new(l->insn_ns, count, l, &writing.timeline);
 	if (r < 0)
 		return us_fail(e, r, "out of memory");

@@ -14,7 +14,7 @@
 /* insn_ns: ns per instruction, for a trace without times. */
 struct us_events_last {
 	uint64_t insn_ns, from_ns;
-	uint64_t n_event; /* from then on */
+	uint64_t n_call, n_syscall; /* from then on; as in us_events_file */
 };
 
 /* When the last part of this length begins, in the trace's time; 0: with the trace. The
@@ -22,7 +22,7 @@ struct us_events_last {
  * before it. */
 uint64_t us_events_last_from(const struct us_events_file *f, uint64_t insn_ns,
 			     uint64_t last_ns);
-/* Write all records to a recording, and count those events of the part. */
+/* Write all records to a recording, and count the calls in the part. */
 US_MUST_CHECK int us_events_last_record(struct us_events_file *f, struct us_writer *w,
 					struct us_events_last *l, struct us_err *e);
 

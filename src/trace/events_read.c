@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "trace/syscall_message.h"
 #include "vmm/plugin_counts.h"
 
 #include <errno.h>
@@ -80,6 +81,8 @@ void us_events_close(struct us_events_file *f)
 	if (f->map)
 		munmap(f->map, f->size);
 	free(f->copy);
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
+		free(f->data[i]);
 	*f = (struct us_events_file){ 0 };
 }
 
@@ -163,13 +166,36 @@ static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 	return n;
 }
 
-/* Records, without those that only have the time. */
-static uint64_t n_events(const uint64_t *record, size_t n)
+static int count_message(struct us_events_file *f, unsigned i, uint64_t record)
 {
-	uint64_t found = 0;
-	for (size_t i = 0; i < n; i++)
-		found += record[i] >> US_EVENT_KIND_SHIFT != US_EVENT_TIME;
-	return found;
+	uint64_t insns;
+	size_t n;
+	if (!f->data[i])
+		f->data[i] = calloc(1, sizeof(*f->data[i]));
+	if (!f->data[i])
+		return -ENOMEM;
+	const uint8_t *p = us_event_data_add(f->data[i], record, &insns, &n);
+	f->n_syscall += p && n && p[0] == US_SYSCALL_ENTERED;
+	return 0;
+}
+
+bool us_event_is_call(unsigned kind)
+{
+	return kind == US_EVENT_ENTER || kind == US_EVENT_INTERRUPT ||
+	       kind == US_EVENT_JUMP;
+}
+
+static int count(struct us_events_file *f, unsigned i, const uint64_t *record, size_t n,
+		 struct us_err *e)
+{
+	int r = 0;
+	for (size_t k = 0; k < n && r == 0; k++) {
+		unsigned kind = (unsigned)(record[k] >> US_EVENT_KIND_SHIFT);
+		f->n_call += us_event_is_call(kind);
+		if (kind == US_EVENT_DATA)
+			r = count_message(f, i, record[k]);
+	}
+	return r < 0 ? us_fail(e, r, "out of memory") : 0;
 }
 
 static int take_vcpu(struct us_events_file *f, unsigned i,
@@ -192,8 +218,9 @@ static int take_vcpu(struct us_events_file *f, unsigned i,
 		r = take_functions(f, sink, e);
 		if (!r)
 			r = sink->events(sink->ctx, i, f->copy + skip, n - skip, e);
+		if (!r)
+			r = count(f, i, f->copy + skip, n - skip, e);
 		f->at[i] += n;
-		f->n_event += n_events(f->copy + skip, n - skip);
 		f->n_lost += first ? 0 : skip;
 		if (!f->beside)
 			__atomic_store_n(&v->read, f->at[i], __ATOMIC_RELEASE);

@@ -15,12 +15,17 @@ struct us_events_file {
 	struct us_events_head head; /* a checked copy */
 	uint32_t n_function;	    /* written so far */
 	uint64_t at[US_MAX_VCPUS];  /* records read, for each vCPU */
-	/* Events written to the recording, not counting records of the time; records
-	 * lost because they came too fast. */
-	uint64_t n_event, n_lost;
+	/* Written to the recording: entries of functions, and of system calls, both
+	 * without those that were open before. */
+	uint64_t n_call, n_syscall;
+	uint64_t n_lost; /* records lost because they came too fast */
+	/* Of each vCPU, to find the system calls; NULL: it had no message. */
+	struct us_event_data *data[US_MAX_VCPUS];
 	uint64_t *copy; /* copy of records, to be checked */
 	bool beside;	/* this is not the reader that a stream waits for */
 };
+
+bool us_event_is_call(unsigned kind); /* enum us_event_kind: of a function */
 
 /* Where records go.  Each function returns 0, or a negative errno, which ends the
  * reading. */

@@ -75,10 +75,40 @@ static void a_full_stream_is_read(void **state)
 	for (unsigned i = 1; i <= 3; i++) {
 		write_some(&b, RECORDS);
 		read_all(&b);
-		assert_int_equal(b.file.n_event, i * RECORDS);
+		assert_int_equal(b.file.n_call, i * RECORDS);
 		assert_int_equal(b.file.n_lost, 0);
 	}
 	assert_int_equal(b.events.vcpu->waited_ns, 0);
+	end(&b);
+}
+
+/* Calls and system calls, not what else the stream has; a message is several records,
+ * which may come in two readings. */
+static void what_a_user_counts(void **state)
+{
+	struct both b = { 0 };
+	uint8_t message[40] = { 0 };
+	struct us_events_last l = { .n_call = 9 };
+	(void)state;
+	start(&b, false);
+	for (unsigned type = 1; type <= 4; type++) {
+		message[0] = (uint8_t)type;
+		us_events_put_data(&b.events, UINT64_MAX >> 8, message,
+				   sizeof(message));
+	}
+	for (uint64_t kind = US_EVENT_ENTER; kind <= US_EVENT_STACK; kind++)
+		us_events_write(&b.events, kind << US_EVENT_KIND_SHIFT);
+	b.events.vcpu->written -= 30; /* within a message */
+	read_all(&b);
+	b.events.vcpu->written += 30;
+	read_all(&b);
+	assert_int_equal(b.file.n_call, 3);
+	assert_int_equal(b.file.n_syscall, 1);
+	us_events_close(&b.file);
+	assert_int_equal(us_events_open(b.path, &b.file, &b.e), 0);
+	assert_int_equal(us_events_last_record(&b.file, b.w, &l, &b.e), 0);
+	assert_int_equal(l.n_call, 3);
+	assert_int_equal(l.n_syscall, 1);
 	end(&b);
 }
 
@@ -90,12 +120,12 @@ static void a_flight_recorder_keeps_the_newest(void **state)
 	start(&b, false);
 	write_some(&b, 3 * RECORDS);
 	read_all(&b);
-	assert_int_equal(b.file.n_event, RECORDS - 1);
+	assert_int_equal(b.file.n_call, RECORDS - 1);
 	assert_int_equal(b.file.n_lost, 0);
 	write_some(&b, RECORDS + 10);
 	read_all(&b);
 	assert_int_equal(b.file.n_lost, 11);
-	assert_int_equal(b.file.n_event, 2 * (RECORDS - 1));
+	assert_int_equal(b.file.n_call, 2 * (RECORDS - 1));
 	end(&b);
 }
 
@@ -111,15 +141,15 @@ static void write_at(struct both *b, uint64_t t_ns, uint64_t insns)
 static uint64_t n_last(uint64_t insn_ns, uint64_t last_ns, uint64_t *ret_from)
 {
 	struct both b = { 0 };
-	struct us_events_last l = { .insn_ns = insn_ns, .n_event = 1 };
+	struct us_events_last l = { .insn_ns = insn_ns, .n_call = 1 };
 	start(&b, false);
 	for (unsigned i = 0; i < 1000; i++)
 		write_at(&b, 100ULL * i, 10ULL * i);
 	*ret_from = l.from_ns = us_events_last_from(&b.file, insn_ns, last_ns);
 	assert_int_equal(us_events_last_record(&b.file, b.w, &l, &b.e), 0);
-	assert_int_equal(b.file.n_event, 512); /* what the ring has room for */
+	assert_int_equal(b.file.n_call, 512); /* what the ring has room for */
 	end(&b);
-	return l.n_event;
+	return l.n_call;
 }
 
 /* However long ago that was: QEMU takes its time to end. */
@@ -154,11 +184,11 @@ static void a_stream_waits(void **state)
 	(void)state;
 	start(&b, true);
 	assert_int_equal(pthread_create(&writer, NULL, write_many, &b), 0);
-	while (b.file.n_event < 200 * RECORDS && !b.file.n_lost)
+	while (b.file.n_call < 200 * RECORDS && !b.file.n_lost)
 		read_all(&b);
 	assert_int_equal(b.file.n_lost, 0);
 	assert_int_equal(pthread_join(writer, NULL), 0);
-	assert_int_equal(b.file.n_event, 200 * RECORDS);
+	assert_int_equal(b.file.n_call, 200 * RECORDS);
 	end(&b);
 }
 
@@ -176,7 +206,7 @@ static void a_stream_does_not_wait_for_the_dead(void **state)
 	b.file.at[0] = 1; /* it had begun */
 	read_all(&b);
 	assert_int_equal(b.file.n_lost, 5);
-	assert_int_equal(b.file.n_event, RECORDS - 1);
+	assert_int_equal(b.file.n_call, RECORDS - 1);
 	assert_int_equal(b.head->abandoned, 0);
 	assert_int_not_equal(b.head->epoch, epoch);
 	end(&b);
@@ -196,10 +226,10 @@ static void one_reads_beside(void **state)
 	assert_int_not_equal(b.head->epoch, epoch);
 	write_some(&b, 5);
 	assert_int_equal(us_events_record(&beside, b.w, &b.e), 0);
-	assert_int_equal(beside.n_event, 5);
+	assert_int_equal(beside.n_call, 5);
 	assert_int_equal(b.events.vcpu->read, 0);
 	read_all(&b);
-	assert_int_equal(b.file.n_event, 15);
+	assert_int_equal(b.file.n_call, 15);
 	write_some(&b, RECORDS);
 	read_all(&b);
 	write_some(&b, RECORDS);
@@ -223,7 +253,7 @@ static void few_of_many_vcpus_are_read(void **state)
 	assert_int_equal(us_events_n_vcpu(&b.file), 4);
 	write_some(&b, 10);
 	read_all(&b);
-	assert_int_equal(b.file.n_event, 10);
+	assert_int_equal(b.file.n_call, 10);
 	end(&b);
 }
 
@@ -238,7 +268,7 @@ static void vcpus_beyond_do_not_wait(void **state)
 	us_event_file_vcpu(b.head, &o, US_MAX_VCPUS, &b.events);
 	write_some(&b, RECORDS);
 	read_all(&b);
-	assert_int_equal(b.file.n_event, 0);
+	assert_int_equal(b.file.n_call, 0);
 	assert_int_equal(b.events.vcpu->read, RECORDS);
 	end(&b);
 }
@@ -275,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_room_leaves_nothing),
 		cmocka_unit_test(a_full_stream_is_read),
+		cmocka_unit_test(what_a_user_counts),
 		cmocka_unit_test(a_flight_recorder_keeps_the_newest),
 		cmocka_unit_test(the_last_part_is_counted_from_the_last_event),
 		cmocka_unit_test(a_stream_waits),

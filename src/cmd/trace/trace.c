@@ -318,15 +318,22 @@ static void tell_start(const struct tracing *t)
 static void tell_end(const struct tracing *t)
 {
 	char path[US_STORE_MAX_PATH];
-	uint64_t n = t->set->last_ns ? t->last.n_event : t->file.n_event;
+	bool last = t->set->last_ns;
+	uint64_t calls = last ? t->last.n_call : t->file.n_call;
+	uint64_t syscalls = last ? t->last.n_syscall : t->file.n_syscall;
 	us_shell_word(path, sizeof(path), t->output.path);
-	if (!n && t->set->syscalls.alone) {
+	if (!syscalls && t->set->syscalls.alone) {
 		fputs("uniscope: no system call was made\n", stderr);
 		return;
 	}
-	fprintf(stderr, "uniscope: %" PRIu64 " events", n);
+	fputs("uniscope: ", stderr);
+	if (!t->set->syscalls.alone)
+		fprintf(stderr, "%" PRIu64 " calls of functions%s", calls,
+			t->set->syscalls.on ? ", " : "");
+	if (t->set->syscalls.on)
+		fprintf(stderr, "%" PRIu64 " system calls", syscalls);
 	if (t->file.n_lost)
-		fprintf(stderr, ", %" PRIu64 " lost", t->file.n_lost);
+		fprintf(stderr, ", %" PRIu64 " events lost", t->file.n_lost);
 	if (t->set->syscalls.alone) {
 		fprintf(stderr, "; next: uniscope replay %s, or with -c\n", path);
 		return;
