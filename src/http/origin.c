@@ -47,6 +47,22 @@ bool us_http_host_is_named(const char *host, const char *name)
 	return !host[end] || !host[end + 1 + strspn(host + end + 1, "0123456789")];
 }
 
+const char *us_http_target_path(const char *target, char *host, size_t size)
+{
+	static const char scheme[] = "http://";
+	size_t n = strlen(scheme);
+	host[0] = '\0';
+	if (strncasecmp(target, scheme, n) != 0)
+		return target;
+	target += n;
+	n = strcspn(target, "/");
+	if (!n || n >= size)
+		return NULL;
+	memcpy(host, target, n);
+	host[n] = '\0';
+	return target[n] ? target + n : "/";
+}
+
 bool us_http_origin_is_ours(const char *host, const char *origin,
 			    const char *sec_fetch_site)
 {

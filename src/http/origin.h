@@ -12,6 +12,7 @@
 #define US_HTTP_ORIGIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Is the Host field an address or localhost, which no DNS server can assign to others?
  * NULL: there is no field; browsers always send one. */
@@ -19,6 +20,11 @@ bool us_http_host_is_ours(const char *host);
 /* Is the Host field this name, of this machine?  A DNS server can assign it to others:
  * only with a token is that harmless. */
 bool us_http_host_is_named(const char *host, const char *name);
+/* The path of a request's target without its query.  A target may have the absolute
+ * form, which clients send to a proxy and a server must take, too (RFC 9112, 3.2.2):
+ * "http://HOST/PATH".  Then host becomes what it names, as in a Host field; else "".
+ * NULL: a host that is empty or has no room. */
+const char *us_http_target_path(const char *target, char *host, size_t size);
 /* May a sender with these fields change something?  NULL: no such field. */
 bool us_http_origin_is_ours(const char *host, const char *origin,
 			    const char *sec_fetch_site);

@@ -32,6 +32,7 @@
 #define MEMORY	 (32U << 10)   /* for a connection: its request's header, and a chunk */
 #define STACK	 (256U << 10)  /* bytes */
 #define CHUNK	 (16U << 10)
+#define HOST	 272 /* bytes of a name in a request's target: the longest, a port */
 #define VALUE	 (12U << 10) /* bytes of a value in a query, as it was sent */
 
 struct connection {
@@ -347,8 +348,10 @@ static enum MHD_Result lead_to_token(struct us_http *h, struct MHD_Connection *c
 	return ok;
 }
 
-static bool is_own_name(const struct us_http *h, const char *host)
+static bool is_own_host(const struct us_http *h, const char *host)
 {
+	if (us_http_host_is_ours(host))
+		return true;
 	if (!h->o.token)
 		return false;
 	return us_own_names_have(host) ||
@@ -357,17 +360,19 @@ static bool is_own_name(const struct us_http *h, const char *host)
 
 /* The request's header has arrived. */
 static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
-			     const char *path, unsigned method, void **call)
+			     const char *target, unsigned method, void **call)
 {
-	const struct us_http_route *route = route_of(h, path);
+	char named[HOST];
+	const char *path = us_http_target_path(target, named, sizeof(named));
 	const char *host = field(c, "Host");
-	if (!us_http_host_is_ours(host) && !is_own_name(h, host))
+	if (!path || !is_own_host(h, host) || (*named && !is_own_host(h, named)))
 		return refuse(h, c, 403,
 			      h->o.token ? "the Host of a request must be an address, "
 					   "localhost, this machine's name, or that of "
 					   "--host-name"
 					 : "the Host of a request must be an address "
 					   "or localhost");
+	const struct us_http_route *route = route_of(h, path);
 	if (method == US_HTTP_GET && is_opening(h, c, path))
 		return lead_to_token(h, c);
 	if (!is_allowed(h, c))
@@ -401,16 +406,17 @@ static void take_body(struct call *x, const char *data, size_t *n)
 	*n = 0;
 }
 
-static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path,
-				  const char *method, const char *version,
-				  const char *data, size_t *n, void **call)
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
+				  const char *target, const char *method,
+				  const char *version, const char *data, size_t *n,
+				  void **call)
 {
 	struct us_http *h = ctx;
 	struct call *x = *call;
 	struct us_http_reply r = { .fd = -1 };
 	(void)version;
 	if (!x)
-		return begin(h, c, path, method_of(method), call);
+		return begin(h, c, target, method_of(method), call);
 	if (*n) {
 		take_body(x, data, n);
 		return MHD_YES;
@@ -418,7 +424,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	if (x->too_long)
 		return refuse(h, c, 413, "the request's body is too long");
 	const struct us_http_request q = { .method = method_of(method),
-					   .path = path,
+					   .path = x->route->path,
 					   .body = x->body,
 					   .connection = c };
 	/* An answer may take long: the timeout is only for a silent peer. */

@@ -214,6 +214,9 @@ def strangers_are_refused(args, qemu):
                 (403, "/ftrace/tracing_enable/off", "GET", {"Sec_Fetch_Site": "cross-site"}),
                 (405, on, "DELETE", {}), (405, "/ftrace/trace", "PUT", {}),
                 (404, "/ftrace/../etc/passwd", "GET", {}), (404, "/ftrace/trace%00", "GET", {}),
+                (403, "http://evil.example" + on, "GET", {}),
+                (404, f"http://127.0.0.1:{t.port}/none", "GET", {}),
+                (200, f"http://127.0.0.1:{t.port}" + on, "GET", {}),
                 (200, on, "GET", {"Host": f"localhost:{t.port}"})):
             got = get(t.port, path, method, "0" if method == "POST" else None, **fields)
             check(got[0] == status, f"{method} {path} {fields}: {got}, not {status}")

@@ -132,6 +132,33 @@ static void names(void **state)
 	assert_false(us_http_host_is_ours("localhost.."));
 }
 
+/* As clients of a proxy send it. */
+static void absolute_targets(void **state)
+{
+	static const char *const t[][3] = {
+		{ "/", "/", "" },
+		{ "/data", "/data", "" },
+		{ "//data", "//data", "" },
+		{ "*", "*", "" },
+		{ "http://127.0.0.1:90/data", "/data", "127.0.0.1:90" },
+		{ "HTTP://[::1]:90/", "/", "[::1]:90" },
+		{ "http://localhost", "/", "localhost" },
+		{ "http://evil@localhost/x", "/x", "evil@localhost" },
+		{ "https://localhost/x", "https://localhost/x", "" },
+	};
+	char host[16];
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		assert_string_equal(us_http_target_path(t[i][0], host, sizeof(host)),
+				    t[i][1]);
+		assert_string_equal(host, t[i][2]);
+	}
+	assert_null(us_http_target_path("http://", host, sizeof(host)));
+	assert_null(us_http_target_path("http:///data", host, sizeof(host)));
+	assert_null(us_http_target_path("http://a.very.long.name.of.an.example/", host,
+					sizeof(host)));
+}
+
 static void origins(void **state)
 {
 	const char *host = "127.0.0.1:9090";
@@ -192,13 +219,10 @@ static void own_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_names),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(loopback_is_known),
-		cmocka_unit_test(hosts),
-		cmocka_unit_test(origins),
-		cmocka_unit_test(senders),
-		cmocka_unit_test(names),
+		cmocka_unit_test(own_names),	     cmocka_unit_test(addresses),
+		cmocka_unit_test(loopback_is_known), cmocka_unit_test(hosts),
+		cmocka_unit_test(absolute_targets),  cmocka_unit_test(origins),
+		cmocka_unit_test(senders),	     cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
