@@ -55,19 +55,22 @@ static bool find_frame(struct us_walk *w, us_gva at, struct us_entry_frame *ret)
 
 /* It is on another stack now.  Boot code does not know the old one; what calls a
  * handler that stays on the interrupted stack may be boot code as well. */
-static bool is_away(const struct us_code_rule *rule)
+static bool is_away(const struct us_site *site, const struct us_code_rule *rule)
 {
+	/* Its way out goes back to where it began, by a register that it has kept. */
+	if (us_site_is_entry(site) && site->rule[1].base == US_BASE_NONE)
+		return true;
 	return rule->base == US_BASE_KEPT || rule->base == US_BASE_WORD ||
 	       rule->base == US_BASE_WORD_WORD ||
 	       (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
 }
 
-static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
-		    struct us_step *ret)
+static bool by_rule(struct us_walk *w, const struct us_site *site,
+		    const struct us_code_rule *rule, struct us_step *ret)
 {
 	struct us_entry_frame f;
 	us_gva cfa;
-	if (rule->unled || !is_away(rule) || !us_walk_cfa(w, rule, &cfa))
+	if (rule->unled || !is_away(site, rule) || !us_walk_cfa(w, rule, &cfa))
 		return false;
 	if (!find_frame(w, cfa - w->word, &f))
 		return false;
@@ -86,8 +89,8 @@ bool us_step_entry(struct us_walk *w, const struct us_site *site, struct us_step
 	    site->source != US_SITE_CODE || !us_site_has_start(site) ||
 	    w->n_switch >= US_MAX_SWITCHES)
 		return false;
-	bool found = by_rule(w, &site->rule[0], ret) ||
-		     (!other && by_rule(w, &site->rule[1], ret));
+	bool found = by_rule(w, site, &site->rule[0], ret) ||
+		     (!other && by_rule(w, site, &site->rule[1], ret));
 	w->end = end;
 	return found;
 }

@@ -27,7 +27,9 @@ static bool is_interrupted(struct us_walk *w, us_gva self, us_gva pc, us_gva sp)
 
 static bool is_upcall(struct us_walk *w, const struct us_site *site)
 {
-	bool returns = site->exit == US_EXIT_RET || site->exit == US_EXIT_BEHIND;
+	/* On an aligned stack, the way out alone does not show that it returns. */
+	bool returns = site->exit == US_EXIT_RET || site->exit == US_EXIT_BEHIND ||
+		       site->exit == US_EXIT_NONE;
 	return w->u->arch->link == NULL && !(w->flags & US_PC_USER) &&
 	       site->source == US_SITE_CODE && returns && us_site_has_start(site) &&
 	       us_sites_saves_all(w->u->sites, us_site_start(site));

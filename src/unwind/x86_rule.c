@@ -209,7 +209,7 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 	bool frame = fp.base && st->fp.off == -2 * st->word && fp.fp == US_FP_SAVED;
 	rule[0] = frame || !sp.base ? fp : sp;
 	rule[1] = frame || !sp.base ? sp : fp;
-	if (!rule[0].base && away && !st->copied)
+	if (!rule[0].base && !st->copied)
 		us_x86_kept_at(f, st, &rule[0]);
 	if (!rule[0].base && st->r10.sym == US_SYM_SP) {
 		bool r10 = st->r10_reg == US_X86_CODE_R10;
