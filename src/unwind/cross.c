@@ -228,6 +228,15 @@ static bool is_users_stack(struct us_walk *w, us_gva sp)
 					 us_paging_is_user(w->paging, s, sp - 1));
 }
 
+/* A kernel in the lower half has its programs beside it: only the pages tell them
+ * apart. */
+static bool is_kernel_of(struct us_walk *w, us_gva program)
+{
+	const struct us_space *s = w->space;
+	return us_walk_is_upper(w->pc) || (us_paging_is_user(w->paging, s, program) &&
+					   !us_paging_is_user(w->paging, s, w->pc));
+}
+
 /* The first and last instructions of a system call run on the program's stack.  All
  * registers but rcx and r11 are still, or again, the program's. */
 static bool before_switch(struct us_walk *w, struct us_step *ret)
@@ -235,9 +244,8 @@ static bool before_switch(struct us_walk *w, struct us_step *ret)
 	struct us_entry_frame f = { .pc = w->reg[US_X86_RCX],
 				    .sp = w->reg[US_X86_RSP],
 				    .flags = US_PC_USER };
-	if (w->after_call || !us_walk_knows(w, US_X86_RCX) ||
-	    !us_walk_is_upper(w->pc) || !is_users_stack(w, f.sp) ||
-	    !is_behind_syscall(w, f.pc))
+	if (w->after_call || !us_walk_knows(w, US_X86_RCX) || !is_kernel_of(w, f.pc) ||
+	    !is_users_stack(w, f.sp) || !is_behind_syscall(w, f.pc))
 		return false;
 	ret->fp = w->reg[US_X86_RBP];
 	ret->fp_known = us_walk_knows(w, US_X86_RBP);
@@ -251,8 +259,8 @@ static bool by_rcx(struct us_walk *w, struct us_step *ret)
 {
 	struct us_entry_frame f = { .pc = w->reg[US_X86_RCX], .flags = US_PC_USER };
 	uint8_t byte;
-	if (w->after_call || !us_walk_knows(w, US_X86_RCX) ||
-	    !us_walk_is_upper(w->pc) || !is_behind_syscall(w, f.pc) ||
+	if (w->after_call || !us_walk_knows(w, US_X86_RCX) || !is_kernel_of(w, f.pc) ||
+	    !is_behind_syscall(w, f.pc) ||
 	    !us_paging_read(w->paging, w->space, f.pc - 2, &byte, 1))
 		return false;
 	ret->fp = w->reg[US_X86_RBP];

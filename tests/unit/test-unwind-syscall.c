@@ -97,6 +97,35 @@ static void a_system_call_that_just_began(void **state)
 	assert_int_equal(out.n, 1);
 }
 
+/* The same in a kernel in the lower half, whose pages programs may not use. */
+static void a_kernel_in_the_lower_half(void **state)
+{
+	(void)state;
+	for (unsigned users = 0; users < 2; users++) {
+		map.n = 0;
+		both_halves();
+		FUNCTION(0x6000, "\x0f\x01\xf8" SYSCALL);
+		for (us_gva page = 0; page < 12; page++) {
+			bool kernels = !users && page == 6;
+			put(0xf000 + 8 * page, page << 12 | (kernels ? 3 : 7));
+		}
+		us_paging_init(&paging, &mem);
+		put(STACK, STACK + 0x100);
+		put(STACK + 8, 0x4005);
+		regs.gpr[US_X86_RCX] = 0x3006;
+		regs.gpr[US_X86_RBP] = STACK;
+		unwind(0x6000, STACK);
+		if (users) { /* not a kernel's page */
+			assert_int_equal(out.n, 1);
+			continue;
+		}
+		assert_int_equal(out.n, 3);
+		assert_int_equal(out.pc[1], 0x3006);
+		assert_int_equal(out.flags[1], US_PC_USER);
+		assert_int_equal(out.pc[2], 0x4005);
+	}
+}
+
 /* sub $32, %rsp; mov %rcx, 16(%rsp); mov %rbp, (%rsp); call handler; mov (%rsp), %rbp;
  * mov 16(%rsp), %rcx; mov %gs:8, %rsp; swapgs; sysretq */
 static void a_system_call_that_keeps_rcx_by_mov(void **state)
@@ -140,6 +169,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_system_call_leads_to_the_program),
 		TEST(a_system_call_that_just_began),
+		TEST(a_kernel_in_the_lower_half),
 		TEST(a_system_call_that_keeps_rcx_by_mov),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
