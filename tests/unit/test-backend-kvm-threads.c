@@ -158,6 +158,15 @@ static pid_t thread_of(pid_t pid)
 	return tid;
 }
 
+/* On a busy host its thread may not be found at once. */
+static void await_samples(struct run *r)
+{
+	unsigned n[US_N_VCPU_STATE] = { 0 };
+	for (unsigned i = 0; i < 60 && !n[US_VCPU_GUEST]; i++)
+		count(r, SECOND / 2, n);
+	assert_true(n[US_VCPU_GUEST] > 0);
+}
+
 static void pin(pid_t pid, int cpu)
 {
 	cpu_set_t one;
@@ -195,6 +204,7 @@ static void a_thread_without_a_cpu_is_ready(void **state)
 		skip();
 	begin(&r, (struct mini_layout){ 0 }, spins, sizeof(spins));
 	pid_t tid = thread_of(r.vmm.pid);
+	await_samples(&r);
 	pin(tid, 0);
 	cpu_set_t mine;
 	sched_getaffinity(0, sizeof(mine), &mine);
@@ -249,6 +259,7 @@ static void the_share_that_waits_is_right(void **state)
 	(void)state;
 	begin(&r, (struct mini_layout){ 0 }, spins, sizeof(spins));
 	pid_t tid = thread_of(r.vmm.pid);
+	await_samples(&r);
 	pin(tid, 0);
 	for (unsigned i = 0; i < 3; i++)
 		hogs[i] = take_cpu(0, 0, 60 * SECOND);
