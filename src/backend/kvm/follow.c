@@ -107,6 +107,27 @@ int us_kvm_vcpu_moved(struct us_kvm *k, unsigned slot)
 	return r || !proven ? -EAGAIN : count_move(k);
 }
 
+/*
+ * A VMM that has one thread is taken to run its vCPU there.  If it was seen before it
+ * had created the vCPU's thread, the first one sleeps from then on; and a guest that
+ * never exits stores no registers, which would show that another one runs it.
+ */
+bool us_kvm_guess_is_wrong(struct us_kvm *k, unsigned slot)
+{
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	pid_t *tid = &k->guest.vcpu[slot].tid, guess = *tid;
+	if (v->proven || guess != k->guest.pid || us_kvm_thread_is_in_run(&v->thread) ||
+	    us_now_ns() - k->matched_ns < MATCH_NS)
+		return false;
+	*tid = 0;
+	us_kvm_match_again(&k->match, &k->guest);
+	k->matched_ns = us_now_ns();
+	bool wrong = *tid || k->match.n_asked;
+	if (!wrong)
+		*tid = guess;
+	return wrong;
+}
+
 /* Search for the thread of a vCPU that has no known one.  False: it is too early. */
 static bool look_for_thread(struct us_kvm *k, unsigned slot, bool has_run)
 {

@@ -398,7 +398,7 @@ static int sample(struct us_kvm *k, unsigned slot, struct us_capture *c)
 	case US_KVM_VANISHED:
 		return us_kvm_thread_gone(k, slot);
 	case US_KVM_ASLEEP:
-		if (us_kvm_vcpu_is_elsewhere(v))
+		if (us_kvm_vcpu_is_elsewhere(v) || us_kvm_guess_is_wrong(k, slot))
 			return us_kvm_vcpu_moved(k, slot);
 		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
 			return sample_halted(k, slot, c);

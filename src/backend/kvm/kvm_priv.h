@@ -50,6 +50,9 @@ int us_kvm_sample_threadless(struct us_kvm *k, unsigned slot, struct us_capture 
 /* A vCPU's thread has ended: with its VMM, because the vCPU was unplugged, or another
  * thread goes on with the vCPU: then it is found like that of any other. */
 int us_kvm_thread_gone(struct us_kvm *k, unsigned slot);
+/* Is the thread that sleeps a guess, and another one in KVM_RUN for this vCPU, or may
+ * be?  Searches once a second. */
+bool us_kvm_guess_is_wrong(struct us_kvm *k, unsigned slot);
 /* Another thread runs this vCPU now. */
 int us_kvm_vcpu_moved(struct us_kvm *k, unsigned slot);
 
