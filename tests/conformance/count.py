@@ -177,6 +177,20 @@ def chosen_are_counted(args, qemu):
         check(calls == {n: truth[n] for n in ("fib", "top_loop", "by_1", "by_2")}, f"{calls}")
 
 
+def program_is_no_reset(args, qemu):
+    """It begins where the processor does after a reset, in a space of its own."""
+    elf = qemu.elf(args.build, "trampoline")
+    user = elf.replace("trampoline-", "trampoline-user-")
+    with Counting(args, qemu, name="trampoline", before=["-e", elf, "-e", user]) as c:
+        c.wait("(?s)TRUTH.*TRUTH")
+        c.end()
+        report = c.report()
+    check(not re.search("was reset", " ".join(report["warnings"])), report["warnings"])
+    calls = {f["name"]: f["calls"] for f in report["functions"]}
+    for name in ("user_start", "user_main", "boot_main"):
+        check(calls.get(name) == 1, f"{name}: {calls.get(name)} calls of 1")
+
+
 def turns_are_counted(args, qemu):
     """Or refused, by a QEMU that cannot tell them apart."""
     options = ["-accel", "tcg,thread=single"]
@@ -445,6 +459,8 @@ def main():
 
 
 def points(tap, args, qemu):
+    if args.processor == "riscv64":
+        tap.point("a program at the reset vector", lambda: program_is_no_reset(args, qemu))
     for name, options, smp in (
             ("one vCPU", [], 1), ("three vCPUs", [], 3), ("four vCPUs", [], 4),
             ("one instruction a block", qemu.one_insn_per_block(), 1),

@@ -24,6 +24,7 @@ static struct us_boot_file *file;
 static unsigned n_watch, n_vcpu; /* copies: the file's own may change at any time */
 static uint64_t insns;		 /* version 1, one vCPU */
 static uint64_t first_pc;	 /* of the guest's first block */
+static const void *first_code;	 /* in QEMU's memory; NULL: not known */
 static bool has_first;
 static bool with_devices;
 static struct qemu_plugin_scoreboard *score;
@@ -298,14 +299,20 @@ static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
 							 &insns, n);
 }
 
-/* The first block that is translated is the first that is executed. */
-static bool is_start(uint64_t pc, size_t i)
+/* The first block that is translated is the first that is executed.  A program's memory
+ * may be mapped at its address, too. */
+static bool is_start(const struct qemu_plugin_insn *first)
 {
-	if (i)
-		return false;
-	if (!__atomic_exchange_n(&has_first, true, __ATOMIC_ACQ_REL))
+	uint64_t pc = qemu_plugin_insn_vaddr(first);
+	if (!__atomic_exchange_n(&has_first, true, __ATOMIC_ACQ_REL)) {
 		first_pc = pc;
-	return pc == first_pc;
+		first_code = qemu_plugin_insn_haddr(first);
+		return true;
+	}
+	if (pc != first_pc)
+		return false;
+	const void *code = qemu_plugin_insn_haddr(first);
+	return !code || !first_code || code == first_code;
 }
 
 /* The code of an instruction and of those after it in the block. */
@@ -358,7 +365,7 @@ static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
 	for (unsigned k = 0; k < n_watch; k++) {
 		const struct us_boot_watch *w = &file->watch[k];
-		if (w->event == US_WATCH_START && is_start(pc, i))
+		if (w->event == US_WATCH_START && i == 0 && is_start(insn))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_start,
 							       QEMU_PLUGIN_CB_NO_REGS,
 							       place(k, n - i));
@@ -372,9 +379,12 @@ static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 
 /* Most blocks have nothing to watch, and asking QEMU about each instruction is slower.
  */
-static bool is_watched(uint64_t first, uint64_t last)
+static bool is_watched(struct qemu_plugin_tb *tb, size_t n)
 {
-	bool found = is_start(first, 0);
+	const struct qemu_plugin_insn *start = qemu_plugin_tb_get_insn(tb, 0);
+	uint64_t first = qemu_plugin_insn_vaddr(start);
+	uint64_t last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, n - 1));
+	bool found = is_start(start);
 	for (unsigned k = 0; !found && k < n_watch; k++) {
 		const struct us_boot_watch *w = &file->watch[k];
 		uint64_t far = w->address - first;
@@ -390,9 +400,7 @@ void us_boot_translate(struct qemu_plugin_tb *tb)
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	if (!n)
 		return;
-	uint64_t first = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
-	uint64_t last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, n - 1));
-	bool watched = is_watched(first, last);
+	bool watched = is_watched(tb, n);
 	for (size_t i = 0; watched && i < n; i++)
 		watch_insn(tb, i, n);
 	watch_halt(tb, n);

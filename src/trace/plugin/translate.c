@@ -582,6 +582,13 @@ static void note_vector(struct us_block *b, const uint8_t *bytes, size_t n)
 	}
 }
 
+/* A program's memory may be mapped at that address, too. */
+static bool is_reset_code(const struct qemu_plugin_insn *insn)
+{
+	const void *code = qemu_plugin_insn_haddr(insn);
+	return !code || !us_plugin.reset_code || code == us_plugin.reset_code;
+}
+
 static void translate_insn(struct us_block *b)
 {
 	uint8_t copy[US_MAX_INSN] = { 0 };
@@ -601,7 +608,7 @@ static void translate_insn(struct us_block *b)
 	bool begins = us_block_begins(b, b->pc);
 	if (b->load && (begins || !is_plain(&b->flow)))
 		us_link_flush(b);
-	if (b->pc == us_plugin.reset_vector)
+	if (b->pc == us_plugin.reset_vector && is_reset_code(b->insn))
 		us_block_before_here(b, on_reset);
 	us_count_code(b->of, b->pc);
 	if (begins)
@@ -631,11 +638,14 @@ static void note_thread(void)
 /* Every reset leads to this address, with or without the same firmware. */
 static void learn_reset_vector(struct qemu_plugin_tb *tb)
 {
-	if (us_plugin.arch->reset_vector)
-		us_plugin.reset_vector = us_plugin.arch->reset_vector;
-	else if (qemu_plugin_tb_n_insns(tb))
-		us_plugin.reset_vector = qemu_plugin_insn_vaddr(
-			qemu_plugin_tb_get_insn(tb, 0));
+	const struct qemu_plugin_insn *first = qemu_plugin_tb_n_insns(tb)
+						       ? qemu_plugin_tb_get_insn(tb, 0)
+						       : NULL;
+	us_plugin.reset_vector = us_plugin.arch->reset_vector;
+	if (first && !us_plugin.reset_vector)
+		us_plugin.reset_vector = qemu_plugin_insn_vaddr(first);
+	if (first && qemu_plugin_insn_vaddr(first) == us_plugin.reset_vector)
+		us_plugin.reset_code = qemu_plugin_insn_haddr(first);
 	us_plugin.begun = true;
 	us_plugin.counts->begun = 1;
 }

@@ -33,9 +33,10 @@ struct us_plugin_vcpu {
 
 struct us_plugin {
 	const struct us_plugin_arch *arch;
-	bool begun;	  /* reset_vector is known */
-	bool has_vectors; /* a function with a name is where interrupts enter */
-	uint64_t reset_vector;
+	bool begun;		/* reset_vector is known */
+	bool has_vectors;	/* a function with a name is where interrupts enter */
+	uint64_t reset_vector;	/* gva */
+	const void *reset_code; /* there, in QEMU's memory; NULL: not known */
 	struct us_points points;
 	struct us_slide slide;
 	struct us_plugin_vcpu vcpu[US_COUNTS_MAX_VCPU];

@@ -9,7 +9,7 @@
 #define TRAMPOLINE 0x3ffffff000
 #define TRAP_FRAME 0x3fffffe000
 
-#define USER_BASE 0x10000 /* user_base, when it is linked */
+#define USER_BASE 0x1000 /* user_base, when it is linked: virt's reset vector, too */
 
 #define BEFORE_STORE(in) LINE(in, "before_store")
 #define TICK(in)	 ""
