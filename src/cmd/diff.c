@@ -210,7 +210,7 @@ static void free_side(struct us_compare_side *side)
 static const struct us_compare_row *too_much(const struct settings *s,
 					     const struct us_comparison *c)
 {
-	for (size_t i = 0; s->fail_above >= 0 && i < c->n_changed; i++) {
+	for (size_t i = 0; i < c->n_changed; i++) {
 		const struct us_compare_row *r = &c->row[i];
 		double grown = r->diff;
 		if (c->exact || s->compare.by == US_COMPARE_PER)
@@ -274,43 +274,68 @@ static int check_twice(const struct settings *s, struct us_err *e)
 	return n > 2 ? us_recordings_are_different(all, n, e) : 0;
 }
 
-/* An exit code, or -errno with *e filled. */
-static int compare(const struct settings *s, struct us_compare_side side[2],
-		   struct us_comparison *c, struct us_err *e)
+/* The exit code: has something grown by more than is allowed? */
+static int judge(const struct settings *s, const struct us_diff *d)
 {
 	char name[256];
+	const struct us_compare_row *worse = NULL;
+	if (s->fail_above < 0)
+		return US_EXIT_OK;
+	worse = too_much(s, d->result);
+	bool hidden = !worse && us_diff_hidden(d);
+	if (hidden)
+		worse = too_much(s, d->totals);
+	if (!worse)
+		return US_EXIT_OK;
+	fprintf(stderr,
+		"uniscope: %s has grown%s by more than --fail-above %g allows\n",
+		us_printable(name, sizeof(name), worse->name),
+		hidden ? ", with its callees," : "", s->fail_above);
+	return US_EXIT_CHANGED;
+}
+
+/* The comparison that was asked for, and for sampled profiles that of totals, too. */
+static int compare_both(const struct settings *s, const struct us_compare_side side[2],
+			struct us_comparison c[2], struct us_err *e)
+{
+	struct us_compare_opts total = s->compare;
+	total.total = true;
+	int r = us_compare(&side[0], &side[1], &s->compare, &c[0], e);
+	if (r == 0 && !s->compare.total && !c[0].exact)
+		r = us_compare(&side[0], &side[1], &total, &c[1], e);
+	return r;
+}
+
+/* An exit code, or -errno with *e filled. */
+static int compare(const struct settings *s, struct us_compare_side side[2],
+		   struct us_comparison c[2], struct us_err *e)
+{
+	const struct us_diff d = { { &side[0], &side[1] }, &s->compare, &c[0], &c[1] };
 	int r = check_twice(s, e);
 	if (r == 0)
 		r = read_side(s, 0, &side[0], e);
 	if (r == 0)
 		r = read_side(s, 1, &side[1], e);
 	if (r == 0)
-		r = us_compare(&side[0], &side[1], &s->compare, c, e);
+		r = compare_both(s, side, c, e);
 	if (r == 0)
-		r = show(s, &(struct us_diff){ { &side[0], &side[1] }, &s->compare, c },
-			 e);
-	if (r < 0)
-		return r;
-	const struct us_compare_row *worse = too_much(s, c);
-	if (!worse)
-		return US_EXIT_OK;
-	fprintf(stderr, "uniscope: %s has grown by more than --fail-above %g allows\n",
-		us_printable(name, sizeof(name), worse->name), s->fail_above);
-	return US_EXIT_CHANGED;
+		r = show(s, &d, e);
+	return r < 0 ? r : judge(s, &d);
 }
 
 static int run_diff(int argc, char **argv)
 {
 	struct settings s = { .fail_above = -1 };
 	struct us_compare_side side[2] = { 0 };
-	struct us_comparison c = { 0 };
+	struct us_comparison c[2] = { 0 };
 	struct us_err e = { 0 };
 	_cleanup_free_ char **words = NULL;
 	int n = spread_lists(argc, argv, &words), code;
 	if (!words || !parse(&s, n, words, &code))
 		return words ? code : US_EXIT_FAILED;
-	code = compare(&s, side, &c, &e);
-	us_comparison_fini(&c);
+	code = compare(&s, side, c, &e);
+	us_comparison_fini(&c[0]);
+	us_comparison_fini(&c[1]);
 	free_side(&side[0]);
 	free_side(&side[1]);
 	if (code >= 0)

@@ -10,7 +10,17 @@ struct us_diff {
 	const struct us_compare_side *side[2]; /* before, after */
 	const struct us_compare_opts *opts;
 	const struct us_comparison *result;
+	/* The same with opts->total; NULL or empty: not wanted, or `result` has it. */
+	const struct us_comparison *totals;
 };
+
+/*
+ * What changed with its callees by more than any function changed by itself, or NULL.
+ * It is how a change shows that is spread over many functions, or that a function has
+ * which is inlined in several: where one grows and another shrinks by it, the inlined
+ * function itself is the same.
+ */
+const struct us_compare_row *us_diff_hidden(const struct us_diff *d);
 
 /* One sentence: whether anything changed, and what changed most.  Returns dst. */
 char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size);

@@ -82,6 +82,10 @@ int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e)
 	for (size_t i = 0; i < d->result->n; i++)
 		write_row(&j, &d->result->row[i]);
 	us_json_end(&j);
+	us_json_array(&j, "changed_with_callees");
+	for (size_t i = 0; us_diff_hidden(d) && i < d->totals->n_changed; i++)
+		write_row(&j, &d->totals->row[i]);
+	us_json_end(&j);
 	us_json_end(&j);
 	fputc('\n', out);
 	return us_report_flush(out, "JSON", e);

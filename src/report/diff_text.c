@@ -13,11 +13,13 @@
 #define NUMBER	11 /* of each but the interval's 16 */
 #define LEAST	16 /* columns for names */
 #define FEW	10 /* rows of functions that did not change */
-#define BOLD	"\033[1m"
-#define RED	"\033[31m"
-#define GREEN	"\033[32m"
-#define DIM	"\033[2m"
-#define RESET	"\033[0m"
+/* Callers change with what they call, and with each chance in it: by this much more. */
+#define MUCH_MORE 1.5
+#define BOLD	  "\033[1m"
+#define RED	  "\033[31m"
+#define GREEN	  "\033[32m"
+#define DIM	  "\033[2m"
+#define RESET	  "\033[0m"
 
 const char *us_diff_unit(const struct us_diff *d)
 {
@@ -52,6 +54,29 @@ static void tell_change(const struct us_diff *d, const struct us_compare_row *r,
 		 sign, n, shown(d, r->after), sign);
 }
 
+const struct us_compare_row *us_diff_hidden(const struct us_diff *d)
+{
+	const struct us_comparison *self = d->result, *totals = d->totals;
+	if (!totals || !totals->n_changed)
+		return NULL;
+	double most = self->n_changed ? fabs(self->row[0].diff) : 0;
+	return fabs(totals->row[0].diff) > MUCH_MORE * most ? totals->row : NULL;
+}
+
+/* Append what changed with its callees. */
+static void tell_hidden(const struct us_diff *d, char *dst, size_t size)
+{
+	const struct us_compare_row *r = us_diff_hidden(d);
+	char most[400];
+	if (!r)
+		return;
+	tell_change(d, r, most, sizeof(most));
+	us_append(dst, size,
+		  "; with callees %zu of %zu changed, most of all %s "
+		  "(--children)",
+		  d->totals->n_changed, d->totals->n, most);
+}
+
 char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size)
 {
 	const struct us_comparison *c = d->result;
@@ -73,6 +98,7 @@ char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size)
 	} else {
 		snprintf(dst, size, "neither side has a function");
 	}
+	tell_hidden(d, dst, size);
 	return dst;
 }
 

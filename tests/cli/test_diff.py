@@ -59,6 +59,32 @@ class Diff(Cli):
             self.assertEqual(len(told["node"]["name"]), len(told["node"]["before"]))
         self.fails(1, "none|No such", "diff", "-o", self.path("none/diff.html"), a, b)
 
+    def folded(self, name, **paths):
+        text, out = self.path(name + ".folded"), self.path(name + ".data")
+        with open(text, "w") as f:
+            f.writelines(f"main;{path.replace('_', ';')} {n}\n" for path, n in paths.items())
+        self.assertEqual(run("import", "-o", out, text).returncode, 0)
+        return out
+
+    def test_what_moves_within_a_helper(self):
+        """It takes the same time in all, by other callers: no function has another self."""
+        a = self.folded("before", checksum_spin=6000, route_spin=2500, tx_spin=1500)
+        b = self.folded("after", checksum_spin=3500, route_spin=5000, tx_spin=1500)
+        done = run("diff", "--json", "--fail-above", "5", a, b)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["changed"], 0)
+        self.assertEqual({f["name"] for f in told["changed_with_callees"]},
+                         {"checksum", "route"})
+        self.assertRegex(told["says"], "with callees 2 of 5 changed, most of all (checksum|route)")
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stderr, "route has grown, with its callees, by more than")
+        self.assertEqual(run("diff", "--fail-above", "26", a, b).returncode, 0)
+        told = json.loads(run("diff", "--json", "--children", a, b).stdout)
+        self.assertEqual([told["changed"], told["changed_with_callees"]], [2, []])
+        c = self.folded("other", checksum_spin=6000, route_spin=2500, tx_copy=1500)
+        told = json.loads(run("diff", "--json", a, c).stdout)
+        self.assertEqual([told["changed"], told["changed_with_callees"]], [2, []])
+
 
 if __name__ == "__main__":
     main()
