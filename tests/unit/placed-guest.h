@@ -41,6 +41,9 @@ struct note {
 };
 
 static uint64_t build_id; /* of the images that are made; 0: none */
+/* Their first part is linked here, for the kernel, and the rest at LINKED; 0: not. */
+#define KERNEL_LEN (TEXT_LEN / 4 * 3)
+static us_gva kernel_at;
 
 static struct note note_of(uint64_t id)
 {
@@ -76,6 +79,15 @@ static int make_elf(uint32_t seed, char ret_path[64])
 			      .p_vaddr = LINKED,
 			      .p_filesz = sizeof(struct note),
 			      .p_align = 4 } };
+	if (kernel_at) {
+		h.e_phnum = 2;
+		p[0].p_vaddr = kernel_at;
+		p[0].p_filesz = p[0].p_memsz = KERNEL_LEN;
+		p[1] = p[0];
+		p[1].p_filesz = p[1].p_memsz = TEXT_LEN - KERNEL_LEN;
+		p[1].p_offset += KERNEL_LEN;
+		p[1].p_vaddr = LINKED;
+	}
 	const struct note note = note_of(build_id);
 	int fd = memfd_create("image", 0);
 	make_text(text, seed);

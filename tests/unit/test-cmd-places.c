@@ -402,6 +402,39 @@ static void many_spaces(void **state)
 	end(&g, 1);
 }
 
+/* An image of a kernel that includes its first program, below: that has it in its own
+ * space, and another program something else at the same addresses. */
+static void a_kernel_with_its_program(void **state)
+{
+	(void)state;
+	enum { KERNEL = 0x10000, FIRST = 0x20000, OTHER = 0x30000, AT = 0x400000 };
+	struct guest g;
+	kernel_at = 0xffffffff80400000;
+	begin(&g, 1, "");
+	kernel_at = 0;
+	load(&g, 1, AT);
+	memcpy(g.ram + 0x800000, g.ram + AT + KERNEL_LEN, TEXT_LEN - KERNEL_LEN);
+	load(&g, 7, 0xa00000);
+	for (us_gpa root = KERNEL; root <= OTHER; root += FIRST - KERNEL)
+		map(&g, root, 0xffffffff80400000, AT);
+	map(&g, FIRST, LINKED, 0x800000);
+	map(&g, OTHER, LINKED, 0xa00000);
+	for (unsigned i = 0; i < 20; i++) {
+		us_gva off = 0x1000 + i * 0x777;
+		look_by(&g, 0xffffffff80400000 + off, KERNEL, false);
+		look_by(&g, LINKED + off, FIRST, true);
+		look_by(&g, LINKED + off, OTHER, true);
+	}
+	assert_int_equal(g.images.n_place, 2);
+	assert_int_equal(g.images.place[0].root, 0);
+	assert_int_equal(g.images.place[1].root, FIRST);
+	assert_int_equal(g.images.place[1].bias, 0);
+	assert_true(us_images_cover(&g.images, 0, 0xffffffff80401000));
+	assert_true(us_images_cover(&g.images, FIRST, LINKED + 0x1000));
+	assert_false(us_images_cover(&g.images, OTHER, LINKED + 0x1000));
+	end(&g, 1);
+}
+
 /* Files beside the kernel's are tried, in vain; then its own tables name it. */
 static void names_without_a_file(void **state)
 {
@@ -442,6 +475,7 @@ int main(void)
 		cmocka_unit_test(a_program_is_seen_after_its_kernel),
 		cmocka_unit_test(two_programs_are_no_pair),
 		cmocka_unit_test(many_spaces),
+		cmocka_unit_test(a_kernel_with_its_program),
 		cmocka_unit_test(names_without_a_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,9 +69,12 @@ static int prepare(struct us_image *m, struct us_err *e)
 	if (r < 0)
 		return r;
 	const struct us_elf_file *f = us_elf_image_file(m->elf);
+	m->lowest = f->n_code ? f->code[0].start : 0;
 	for (size_t k = 0; k < f->n_code; k++) {
 		uint64_t size = f->code[k].end - f->code[k].start;
 		held |= f->code[k].filesz;
+		if (f->code[k].start < m->lowest)
+			m->lowest = f->code[k].start;
 		if (size > most) {
 			most = size;
 			m->home = f->code[k].start;
@@ -487,7 +490,7 @@ void us_images_tell(const struct us_images *i, FILE *out)
 bool us_images_is_kernels(const struct us_images *i, const struct us_place *p)
 {
 	return p->match == US_MATCH_YES && !p->root &&
-	       !((i->v[p->image].home + p->bias) >> 63);
+	       !((i->v[p->image].lowest + p->bias) >> 63);
 }
 
 bool us_images_found_one(const struct us_images *i)

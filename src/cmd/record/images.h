@@ -72,6 +72,7 @@ struct us_images {
 		size_t n_part;
 		us_gva text_start, text_end; /* as in the file; 0, 0: no code */
 		us_gva home;		     /* where most of the code is */
+		us_gva lowest;		     /* of all code */
 		struct us_cfi_table *cfi;
 	} v[US_MAX_IMAGES];
 	size_t n;
@@ -172,8 +173,9 @@ bool us_images_find_piece(struct us_images *i, const struct us_live_sample *l);
 /* Add such a place; *p is copied. */
 void us_images_set_piece(struct us_images *i, const struct us_place *p);
 /* Does the place hold only for the kernel, because programs may have something else at
- * this address?  True in the lower half, unless it was seen in one address space
- * (root). */
+ * these addresses?  True if any code of it is in the lower half, unless it was seen in
+ * one address space (root).  A kernel's image may include programs, which have places
+ * of their own. */
 bool us_images_is_kernels(const struct us_images *i, const struct us_place *p);
 /* Is pc, in this address space, in an image with a known place? */
 bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc);

@@ -28,11 +28,11 @@ static us_gpa key_of(const struct us_images *i, size_t image, uint64_t bias,
 		     const struct us_capture *c)
 {
 	const struct us_image *m = &i->v[image];
-	if ((m->home + bias) >> 63 || c->regs.space.mode == US_PAGING_OFF)
+	bool in = us_elf_file_code(us_elf_image_file(m->elf), c->regs.pc - bias);
+	us_gva at = in ? c->regs.pc : m->home + bias;
+	if (at >> 63 || c->regs.space.mode == US_PAGING_OFF)
 		return 0;
-	if (us_elf_file_code(us_elf_image_file(m->elf), c->regs.pc - bias))
-		return root_of(c);
-	return c->regs.space.root & US_ROOT_MASK;
+	return in ? root_of(c) : c->regs.space.root & US_ROOT_MASK;
 }
 
 static bool is_active(const struct us_place *p)
@@ -48,8 +48,8 @@ static bool covers(const struct us_images *i, const struct us_place *p, us_gva p
 	return us_elf_file_code(us_elf_image_file(elf), pc - p->bias) != NULL;
 }
 
-/* Only kernel code has seen a kernel in the lower half: programs may have anything at
- * the same addresses. */
+/* Only kernel code has seen what a kernel has in the lower half: programs may have
+ * anything at the same addresses. */
 static bool holds_in(const struct us_images *i, const struct us_place *p, us_gpa root)
 {
 	return p->root == root || (!p->root && !us_images_is_kernels(i, p));
