@@ -181,6 +181,9 @@ void us_track_jump(struct us_tracker *t, const struct us_track_site *s)
 		return;
 	}
 	settle(t, s->in);
+	/* It may lead into the middle of another function, which is found out later. */
+	if (!s->target)
+		charge(t, *t->insns);
 	expect(t, US_NEXT_JUMP, s->target);
 }
 

@@ -250,7 +250,8 @@ class Tracing(Counting):
 
 
 def is_behind(args, qemu):
-    """The first interrupts of two kinds, right behind a call and a jump by pointer."""
+    """The first interrupts of two kinds, right behind a call and a jump by pointer; and a
+    jump into the middle of a function."""
     for how in (Counting, Tracing):
         with how(args, qemu, "-d", "nochain", "-D", os.devnull, name="behind") as c:
             truth = json.loads(c.wait(r"BEHIND (\{.*\})")[1])
@@ -271,6 +272,8 @@ def is_behind(args, qemu):
         have = {pair: n for pair, n in calls.items() if n and pair[1] in mine}
         have.pop((None, "[interrupts]"), None)
         check(have == want, f"{how.command}: {have}")
+        own = {names[f["id"]]: f["self"] for f in report["functions"]}
+        check([own[n] for n in ("stray", "middle", "below_middle")] == [2002, 2, 1], f"{own}")
         kinds = {e["name"]: e["cat"] for e in events or () if e["ph"] == "B"}
         check(not events or kinds["entry_a"] == kinds["entry_b"] == "interrupt",
               f"{kinds}")

@@ -56,14 +56,28 @@ bool us_may_begin(uint64_t gva)
 	return false;
 }
 
+/* The functions that the current instruction and gva are in; NULL: in none. */
+static const struct us_function_range *
+find_both(const struct us_block *b, uint64_t gva,
+	  const struct us_function_range **ret_to)
+{
+	const struct us_functions *f = &us_plugin.points.functions;
+	*ret_to = us_functions_find(f, us_block_address(b, gva));
+	return us_functions_find(f, us_block_address(b, b->pc));
+}
+
+bool us_is_in_other(const struct us_block *b, uint64_t gva)
+{
+	const struct us_function_range *to, *from = find_both(b, gva, &to);
+	return from && to && from->entry != to->entry &&
+	       us_block_address(b, gva) != to->entry;
+}
+
 /* "call 1f; 1: pop": the code reads its own address, or pushes an address for a return
  * to jump to. */
 bool us_is_no_call(const struct us_block *b, uint64_t target)
 {
-	const struct us_functions *f = &us_plugin.points.functions;
-	uint64_t at = us_block_address(b, target);
-	const struct us_function_range *from = us_functions_find(
-		f, us_block_address(b, b->pc));
-	const struct us_function_range *to = us_functions_find(f, at);
-	return from && to && from->entry == to->entry && at != to->entry;
+	const struct us_function_range *to, *from = find_both(b, target, &to);
+	return from && to && from->entry == to->entry &&
+	       us_block_address(b, target) != to->entry;
 }

@@ -36,6 +36,8 @@ uint64_t us_block_address(const struct us_block *b, uint64_t gva);
 bool us_begins_at(uint64_t address);
 bool us_block_begins(const struct us_block *b, uint64_t gva);
 bool us_may_begin(uint64_t gva);
+/* Is gva in the middle of another function than the current instruction? */
+bool us_is_in_other(const struct us_block *b, uint64_t gva);
 /* A point for this instruction; target: gva of its target; 0: not known.  NULL: no more
  * room. */
 struct us_point *us_block_point(const struct us_block *b, uint64_t target);

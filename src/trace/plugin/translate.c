@@ -477,7 +477,7 @@ static void add_jump(const struct us_block *b)
 	bool goes_on = b->i + 1 == b->n && us_block_begins(b, b->end) &&
 		       (f->flow == US_FLOW_ON || f->flow == US_FLOW_BRANCH);
 	bool jumps = f->flow == US_FLOW_JUMP || f->flow == US_FLOW_BRANCH;
-	bool far = jumps && !f->has_target;
+	bool far = jumps && (!f->has_target || us_is_in_other(b, f->target));
 	bool to_function = jumps && f->has_target && us_may_begin(f->target);
 	if (!goes_on && !far && !to_function)
 		return;

@@ -43,6 +43,25 @@
 	jmp	*%rdi
 	done jump_behind
 
+	/* 2,002 instructions, and on into the middle of another one, which has two. */
+	function stray
+	movl	$1000, %ecx
+1:	decl	%ecx
+	jnz	1b
+	jmp	in_middle
+	done stray
+
+	function middle
+	nop
+in_middle:
+	call	below_middle
+	ret
+	done middle
+
+	function below_middle
+	ret
+	done below_middle
+
 	function entry_a
 	save_all
 	call	work_a

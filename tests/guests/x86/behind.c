@@ -14,6 +14,7 @@
 
 void call_behind(void (*to)(void));
 void jump_behind(void (*to)(void));
+void stray(void);
 void entry_a(void);
 void entry_b(void);
 void work_a(void);
@@ -82,6 +83,7 @@ NORETURN void kmain(u32 vcpu)
 	let_one_come(entry_b);
 	jump_behind(landing);
 	__asm__ volatile("cli" ::: "memory");
+	stray();
 	state();
 	for (;;)
 		__asm__ volatile("pause");
