@@ -22,11 +22,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define SETTLE_NS    US_NS_PER_MS /* how often to check for a late stop */
-#define RESET_PC     0xfffffff0	  /* Intel SDM volume 3, 9.1.4 */
-#define PLACE_ROUNDS 40	  /* tries to find a running vCPU in a strange VMM, ... */
-#define PLACE_US     5000 /* ... and the time between them */
-#define MAX_BLIND    500  /* stops in a row without registers: then give up */
+#define SETTLE_NS	  US_NS_PER_MS /* how often to check for a late stop */
+#define LEAST_PATIENCE_NS (300 * US_NS_PER_US)
+#define RESET_PC	  0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
+#define PLACE_ROUNDS	  40   /* tries to find a running vCPU in a strange VMM, ... */
+#define PLACE_US	  5000 /* ... and the time between them */
+#define MAX_BLIND	  500  /* stops in a row without registers: then give up */
 
 extern const struct us_backend_ops us_backend_kvm;
 
@@ -206,15 +207,16 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 	return 0;
 }
 
-/* Threads that did not stop in time may have stopped by now.  One of them is sampled,
- * the others are resumed.  Returns whether others are still to stop. */
+/* Threads that did not stop in time may have stopped by now.  One that is worth a
+ * sample is to be sampled next, and those behind it are looked at after that.  Returns
+ * whether others are still to stop. */
 static bool settle_late(struct us_kvm *k)
 {
 	bool open = us_kvm_match_settle(&k->match, &k->guest);
-	for (unsigned i = 0; i < k->n_open; i++) {
+	for (unsigned i = 0; i < k->n_open && k->arrived < 0; i++) {
 		struct us_kvm_vcpu *v = &k->vcpu[i];
 		if (us_kvm_vcpu_has_stopped(v)) {
-			if (k->arrived < 0 && us_kvm_vcpu_has_waited(v))
+			if (us_kvm_vcpu_has_waited(v))
 				k->arrived = (int)i;
 			else
 				us_kvm_vcpu_release(v);
@@ -227,18 +229,34 @@ static bool settle_late(struct us_kvm *k)
 /* Sleep until t_ns, or until a late stop is to be sampled; false: a signal came. */
 static bool sleep_until(struct us_kvm *k, uint64_t t_ns)
 {
-	while (settle_late(k)) {
+	sigset_t before;
+	bool slept = true;
+	us_kvm_stops_expect(&before);
+	while (slept && settle_late(k) && us_now_ns() < t_ns) {
 		uint64_t soon = us_now_ns() + SETTLE_NS;
-		if (soon >= t_ns)
-			break;
-		if (us_pacer_sleep(soon))
-			return false;
+		slept = us_kvm_stops_sleep(soon < t_ns ? soon : t_ns);
+		k->awake_ns = us_now_ns();
 	}
-	if (k->arrived >= 0 || us_now_ns() >= t_ns)
-		return true;
-	bool slept = us_pacer_sleep(t_ns) == 0;
+	us_kvm_stops_forget(&before);
+	if (!slept || k->arrived >= 0 || us_now_ns() >= t_ns)
+		return slept;
+	slept = us_pacer_sleep(t_ns) == 0;
 	k->awake_ns = us_now_ns();
 	return slept;
+}
+
+/* For how long the others can wait for the stop of this vCPU; 0: there are none.  Most
+ * stops take less than the least of it. */
+static uint64_t patience_with(const struct us_kvm *k, unsigned slot)
+{
+	uint64_t now_ns = us_now_ns(), until = UINT64_MAX;
+	for (unsigned i = 0; i < k->n_open; i++)
+		if (i != slot && k->pacer.slot[i].due_ns < until)
+			until = k->pacer.slot[i].due_ns;
+	if (until == UINT64_MAX || until > now_ns + US_KVM_PATIENCE_NS)
+		return 0;
+	uint64_t least = now_ns + LEAST_PATIENCE_NS;
+	return (until > least ? until : least) - now_ns;
 }
 
 static int stopped_without_registers(struct us_kvm *k)
@@ -311,8 +329,10 @@ static int sample_running(struct us_kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	v->awake_ns = k->awake_ns;
+	v->patience_ns = patience_with(k, slot);
 	int r = us_kvm_vcpu_stop(v);
-	k->awake_ns = us_now_ns();
+	if (v->woke_ns)
+		k->awake_ns = v->woke_ns;
 	v->n_due = 0;
 	if (r == -ESRCH)
 		return us_kvm_thread_gone(k, slot);
@@ -436,6 +456,7 @@ static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 			us_kvm_vcpu_check_thread(v) &&
 			(k->place.checked || check_place(k, &c->regs) == 0);
 	if (k->is_counted) {
+		tell_polling(k, c);
 		divide_wait(k, c, v->n_due);
 		us_pacer_recovered(&k->pacer, c->weight);
 	} else {

@@ -3,6 +3,7 @@
 #include "backend/kvm/patience.h"
 #include "base/clock.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -11,8 +12,6 @@
 #ifndef sigev_notify_thread_id /* before glibc 2.37 */
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
-
-#define PATIENCE_NS (100 * US_NS_PER_MS)
 
 static void do_nothing(int sig)
 {
@@ -50,10 +49,9 @@ void us_kvm_patience_close(struct us_kvm_patience *p)
 }
 
 /* Repeated: the first signal may come before the call that it is to interrupt. */
-void us_kvm_patience_begin(const struct us_kvm_patience *p)
+void us_kvm_patience_begin(const struct us_kvm_patience *p, uint64_t ns)
 {
-	static const struct itimerspec late = { { 0, PATIENCE_NS },
-						{ 0, PATIENCE_NS } };
+	const struct itimerspec late = { { 0, US_KVM_PATIENCE_NS }, { 0, (long)ns } };
 	if (p->there)
 		timer_settime(p->timer, 0, &late, NULL);
 }
@@ -63,4 +61,33 @@ void us_kvm_patience_end(const struct us_kvm_patience *p)
 	static const struct itimerspec never = { 0 };
 	if (p->there)
 		timer_settime(p->timer, 0, &never, NULL);
+}
+
+static void stops(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGCHLD);
+}
+
+void us_kvm_stops_expect(sigset_t *ret_before)
+{
+	sigset_t set;
+	stops(&set);
+	pthread_sigmask(SIG_BLOCK, &set, ret_before);
+}
+
+bool us_kvm_stops_sleep(uint64_t until_ns)
+{
+	uint64_t now_ns = us_now_ns();
+	uint64_t ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	const struct timespec t = { .tv_sec = (time_t)(ns / US_NS_PER_SEC),
+				    .tv_nsec = (long)(ns % US_NS_PER_SEC) };
+	sigset_t set;
+	stops(&set);
+	return sigtimedwait(&set, NULL, &t) >= 0 || errno == EAGAIN;
+}
+
+void us_kvm_stops_forget(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 }

@@ -9,6 +9,9 @@
 #ifndef US_BACKEND_KVM_PATIENCE_H
 #define US_BACKEND_KVM_PATIENCE_H
 
+#include "base/clock.h"
+
+#include <signal.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -21,9 +24,20 @@ struct us_kvm_patience {
 void us_kvm_patience_open(struct us_kvm_patience *p);
 void us_kvm_patience_close(struct us_kvm_patience *p); /* accepts a zeroed one */
 
-/* Hot path: from a tenth of a second after begin() until end(), each tenth of a second
+#define US_KVM_PATIENCE_NS (100 * US_NS_PER_MS)
+
+/* Hot path: from ns after begin() until end(), and each tenth of a second from then on,
  * one call that sleeps ends with EINTR. */
-void us_kvm_patience_begin(const struct us_kvm_patience *p);
+void us_kvm_patience_begin(const struct us_kvm_patience *p, uint64_t ns);
 void us_kvm_patience_end(const struct us_kvm_patience *p);
+
+/*
+ * Hot path: sleep for the stop of any thread that was asked for it.  Only between
+ * expect() and forget() does a stop end the sleep, by SIGCHLD, and only if no other
+ * thread of this process takes that signal: so do not sleep for long.
+ */
+void us_kvm_stops_expect(sigset_t *ret_before);
+bool us_kvm_stops_sleep(uint64_t until_ns); /* false: another signal came */
+void us_kvm_stops_forget(const sigset_t *before);
 
 #endif

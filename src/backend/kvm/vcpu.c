@@ -246,14 +246,15 @@ static uint64_t run_delay(const struct us_kvm_vcpu *v)
 	return wait_ns;
 }
 
-/* A stop that took long: the thread had no CPU to stop on. */
+/* A stop that took long: the thread had no CPU to stop on.  One of a thread that has
+ * waited lately may have waited until this thread began to sleep for it. */
 static void note_waiting(struct us_kvm_vcpu *v)
 {
 	v->stopped_ns = us_now_ns();
 	uint64_t took = v->stopped_ns - v->asked_ns;
 	v->waited_ns = 0;
 	v->had_no_cpu = false;
-	if (took < LONG_STOP_NS)
+	if (took < LONG_STOP_NS && !v->is_pressed)
 		return;
 	uint64_t delay = run_delay(v), wait = delay - v->delay_ns;
 	if (delay <= v->delay_ns)
@@ -280,18 +281,33 @@ static int note_status(struct us_kvm_vcpu *v, int status)
 	return 0;
 }
 
+/* A thread that has stopped already is not slept for, so that this one takes no CPU
+ * away when it wakes up. */
+static pid_t wait_once(struct us_kvm_vcpu *v, bool may_sleep, int *ret_status)
+{
+	pid_t r = waitpid(v->tid, ret_status, __WALL | WNOHANG);
+	if (r != 0 || !may_sleep)
+		return r;
+	r = waitpid(v->tid, ret_status, __WALL);
+	v->woke_ns = us_now_ns();
+	return r;
+}
+
 static int wait_for_stop(struct us_kvm_vcpu *v)
 {
 	uint64_t give_up_ns = 0;
 	for (;;) {
-		int status, flags = give_up_ns ? __WALL | WNOHANG : __WALL;
-		pid_t r = waitpid(v->tid, &status, flags);
+		int status;
+		pid_t r = wait_once(v, !give_up_ns, &status);
 		if (r == v->tid)
 			return note_status(v, status);
 		if (r < 0 && errno != EINTR) {
 			set_free(v);
 			return -ESRCH;
 		}
+		/* The other vCPUs' turn: the caller sees to this one's stop. */
+		if (v->patience_ns && us_now_ns() - v->asked_ns >= v->patience_ns)
+			return -EINTR;
 		/* A signal asks us to end, or it takes long.  Wait for the thread, so
 		 * that it does not stop after we are gone, but not forever. */
 		if (!give_up_ns)
@@ -300,6 +316,7 @@ static int wait_for_stop(struct us_kvm_vcpu *v)
 			return -EINTR;
 		else
 			usleep(POLL_NS / US_NS_PER_US);
+		v->woke_ns = us_now_ns();
 	}
 }
 
@@ -339,11 +356,16 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 		return r;
 	v->group_stop = false;
 	v->signal = 0;
-	v->delay_ns = run_delay(v);
+	uint64_t delay_ns = run_delay(v);
+	v->is_pressed = delay_ns != v->delay_ns;
+	v->delay_ns = delay_ns;
 	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): once rflags is not
 	 * 0 any more, KVM has stored new registers. */
 	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
-	us_kvm_patience_begin(&v->patience);
+	us_kvm_patience_begin(&v->patience, v->patience_ns ? v->patience_ns
+							   : US_KVM_PATIENCE_NS);
+	v->woke_ns = 0;
+	v->woke_ns = 0;
 	v->asked_ns = us_now_ns();
 	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {
 		reap(v);
@@ -408,11 +430,12 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 		v->run->kvm_valid_regs |= WANTED;
 	if (v->group_stop)
 		return US_VCPU_OFF;
+	/* Without a CPU, it may still be returning from our previous sample: then the
+	 * guest has not moved since, and it may have begun to wait since. */
+	bool waits = v->had_no_cpu || (!fresh && us_kvm_vcpu_has_waited(v));
+	if (v->seen && waits)
+		return US_VCPU_READY;
 	if (v->run->exit_reason != KVM_EXIT_INTR)
 		return US_VCPU_EXIT;
-	/* Without a CPU, it may still be returning from our previous sample: then the
-	 * guest has not moved since. */
-	if (v->seen && v->had_no_cpu)
-		return US_VCPU_READY;
 	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;
 }

@@ -57,7 +57,12 @@ struct us_kvm_vcpu {
 	uint64_t delay_ns; /* total time that it had waited for host CPUs before that */
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
 	uint64_t awake_ns;  /* set by the caller: since when it has had a CPU itself */
-	bool had_no_cpu;    /* this thread waited for one already then */
+	uint64_t patience_ns; /* set by the caller: for how long to sleep for a stop;
+				 0: until it comes, or a signal */
+	uint64_t woke_ns;     /* when the caller's thread woke up to see the stop; 0: it
+				 did not have to sleep */
+	bool is_pressed;      /* it waited for a CPU between the last two requests */
+	bool had_no_cpu;      /* this thread waited for one already then */
 	uint64_t held_max_ns; /* the longest time that a release returned, also one by
 				 us_kvm_vcpu_settle() */
 	unsigned n_due; /* samples lost since it was asked to stop; kept by the caller
