@@ -72,7 +72,8 @@ enum us_code_ra {
 	US_RA_NEAR,	 /* in memory at the stack pointer + ra_at: with US_BASE_WORD */
 	US_RA_EXCEPTION, /* of an exit: still in the processor, the code has not stored
 			    it yet */
-	US_RA_KEPT,	 /* in the register `from`, where the code has moved it.  Not on
+	US_RA_KEPT,	 /* in the register `from`, where the code has moved it */
+	US_RA_GONE,	 /* not known: the code has overwritten the word below the CFA.
 			    x86 */
 };
 

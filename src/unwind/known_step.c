@@ -145,7 +145,8 @@ static bool is_plain(const struct us_code_rule *rule)
 	return rule->base != US_BASE_R10 && rule->base != US_BASE_R13 &&
 	       rule->base != US_BASE_WORD && rule->base != US_BASE_WORD_WORD &&
 	       rule->base != US_BASE_KEPT && rule->base != US_BASE_POPPED &&
-	       rule->sp != US_SP_R10 && rule->sp != US_SP_R13 && rule->sp != US_SP_LOST;
+	       rule->ra == US_RA_BELOW && rule->sp != US_SP_R10 &&
+	       rule->sp != US_SP_R13 && rule->sp != US_SP_LOST;
 }
 
 static bool is_by_code(const struct us_walk *w, const struct us_step *s)
@@ -174,7 +175,7 @@ static struct us_known_step *place_in(const struct us_walk *w,
 
 void us_known_step_keep(struct us_walk *w, const struct us_step *s)
 {
-	if (!is_usable(w) || !is_by_code(w, s))
+	if (!is_usable(w) || !is_by_code(w, s) || s->moved)
 		return;
 	const struct us_trail_use *use = &w->u->trails.use;
 	const struct us_trail_frame *read = use->now;

@@ -290,8 +290,7 @@ static void choose(struct us_site *site, enum us_code_reach reach,
 		site->rule[1] = *back;
 		return;
 	}
-	bool differ = back->base && !us_code_same_base(back, &start[0]) &&
-		      !us_code_same_base(back, &start[1]);
+	bool differ = back->base && !us_code_same_cfa(back, start);
 	if (reach <= US_REACH_NONE) {
 		site->rule[0] = *back;
 		site->rule[1] = (struct us_code_rule){ .fp = US_FP_LOST };
@@ -351,6 +350,8 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	site->exit = us_sites_rule_to_return(s, &at, &back) & 7;
 	bool syscall = !s->link &&
 		       us_x86_rule_of_syscall(s->flow, &at, site->exit, start, &entry);
+	if (!s->link && site->exit == US_EXIT_NONE)
+		us_x86_rule_of_moved(s->flow, &at, start);
 	back.unled = reach <= US_REACH_NONE;
 	back.stray = back.unled && back.base && is_behind_noreturn(s, site);
 	if (!s->link && reach == US_REACH_FLOW && !start[0].base && !start[1].base &&

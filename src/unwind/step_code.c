@@ -60,13 +60,26 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 	       us_walk_read(w, *ret + 8U * rule->base_at, ret);
 }
 
+/* The code goes on to leave more on the stack than it found there, and to return. */
+static bool moves_down(const struct us_code_rule *rule)
+{
+	return rule->base == US_BASE_SP && rule->cfa <= 0 &&
+	       (rule->ra == US_RA_SAVED || rule->ra == US_RA_KEPT);
+}
+
+static bool may_move(const struct us_walk *w, const struct us_code_rule *rule)
+{
+	return moves_down(rule) && !w->after_call && w->n_switch < US_MAX_SWITCHES;
+}
+
 bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	us_gva base;
 	if (!base_of(w, rule, &base))
 		return false;
 	*ret = us_walk_wrap(w, base + (us_gva)(int64_t)rule->cfa);
-	if (is_above(w, *ret) || may_switch(w, rule) || rule->base == US_BASE_POPPED)
+	if (is_above(w, *ret) || may_switch(w, rule) || may_move(w, rule) ||
+	    rule->base == US_BASE_POPPED)
 		return true;
 	if (*ret <= w->reg[US_X86_RSP])
 		w->end = US_END_CYCLE;
@@ -81,7 +94,8 @@ bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t slot, uint64_t *ret)
 bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	us_gva cfa;
-	if (rule->base == US_BASE_POPPED || !us_walk_cfa(w, rule, &cfa))
+	if (rule->base == US_BASE_POPPED || rule->ra != US_RA_BELOW ||
+	    !us_walk_cfa(w, rule, &cfa))
 		return false;
 	*ret = us_walk_wrap(w, cfa - w->word);
 	return true;
@@ -108,8 +122,10 @@ static void restore_sp(struct us_walk *w, const struct us_code_rule *rule,
 void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule, struct us_step *ret)
 {
 	ret->fp = w->reg[US_X86_RBP];
-	ret->fp_known = us_walk_knows(w, US_X86_RBP) && rule->fp == US_FP_SAME;
-	if (rule->fp == US_FP_SAVED)
+	us_gva slot = ret->cfa + (us_gva)(int64_t)us_code_slot_offset(rule->fp_at);
+	bool saved = rule->fp == US_FP_SAVED && !us_walk_is_unwritten(w, slot);
+	ret->fp_known = us_walk_knows(w, US_X86_RBP) && rule->fp != US_FP_LOST;
+	if (saved)
 		ret->fp_known = us_walk_slot(w, ret->cfa, rule->fp_at, &ret->fp);
 	ret->framed = rule->base == US_BASE_FP;
 }
@@ -125,11 +141,23 @@ static bool is_gone(const struct us_site *site, const struct us_step *s)
 static bool read_return(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
 			us_gva *ret)
 {
-	if (rule->base != US_BASE_POPPED)
+	bool kept = rule->ra == US_RA_KEPT;
+	if (kept || rule->ra == US_RA_SAVED || rule->base == US_BASE_POPPED)
+		us_trail_leave(w); /* it is not in the word of the stack */
+	if (rule->ra == US_RA_SAVED)
+		return us_walk_slot(w, cfa, rule->ra_at, ret);
+	if (rule->base != US_BASE_POPPED && !kept)
 		return us_walk_read(w, cfa - w->word, ret);
-	us_trail_leave(w); /* it is not in a word of the stack */
-	*ret = w->reg[rule->base_reg % US_MAX_GPR];
-	return !w->after_call && us_walk_knows(w, rule->base_reg);
+	unsigned reg = kept ? rule->from : rule->base_reg % US_MAX_GPR;
+	*ret = w->reg[reg];
+	return !w->after_call && us_walk_knows(w, reg);
+}
+
+/* What its way on to the return stores is not on the stack yet. */
+static void note_unwritten(struct us_walk *w, const struct us_step *s)
+{
+	w->unwritten = s->cfa;
+	w->written = w->reg[US_X86_RSP];
 }
 
 /* Apply a rule; true if there is a return address behind a CALL. */
@@ -137,22 +165,30 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
 {
 	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
-	if (!us_walk_cfa(w, rule, &ret->cfa))
+	if (rule->ra == US_RA_GONE || !us_walk_cfa(w, rule, &ret->cfa))
 		return false;
 	if (!read_return(w, rule, ret->cfa, &ret->pc)) {
-		w->end = US_END_FAULT;
+		if (rule->ra != US_RA_KEPT)
+			w->end = US_END_FAULT;
 		return false;
 	}
-	if (ret->pc == 0 && us_walk_ends_by_zero(w, site, rule, ret->cfa - w->word))
+	if (ret->pc == 0 && !moves_down(rule) &&
+	    us_walk_ends_by_zero(w, site, rule, ret->cfa - w->word))
 		w->end = US_END_ROOT;
 	ret->exact = false;
 	if (ret->pc == 0 ||
 	    (!us_walk_is_caller(w, site, ret) && !is_gone(site, ret) &&
 	     !us_walk_begins_thread(w, ret) && !us_walk_is_signal(w, ret)))
 		return false;
+	/* Only a CALL to the very start of such code is certain to be its caller. */
+	if (moves_down(rule) && !ret->strong)
+		return false;
 	w->n_switch += !is_above(w, ret->cfa);
 	restore_sp(w, rule, ret);
 	us_walk_fp(w, rule, ret);
+	ret->moved = site->rule[0].ra != US_RA_BELOW;
+	if (moves_down(rule))
+		note_unwritten(w, ret);
 	ret->rule = NULL;
 	ret->narrow = false;
 	ret->flags = w->flags;
@@ -183,7 +219,8 @@ static bool learn_start(struct us_walk *w, struct us_site *site, us_gva target,
 	enum us_code_reach reach = us_sites_from(w->u->sites, site, target, rule);
 	if (reach <= US_REACH_NONE || (at && reach != US_REACH_FLOW))
 		return false;
-	if (!us_walk_cfa(w, &rule[0], &cfa) || (at && cfa != at))
+	if (rule[0].ra != US_RA_BELOW || !us_walk_cfa(w, &rule[0], &cfa) ||
+	    (at && cfa != at))
 		return false;
 	site->guess = at != 0;
 	us_sites_learn(site, target, rule);

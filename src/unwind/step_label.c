@@ -51,6 +51,7 @@ static bool is_interrupted(struct us_walk *w, const struct us_site *site,
 void us_step_label_instead(struct us_walk *w, struct us_site *site, struct us_step *s)
 {
 	struct us_step interrupted;
+	interrupted.moved = false;
 	if (is_interrupted(w, site, s) && us_step_label(w, site, &interrupted))
 		*s = interrupted;
 }

@@ -173,6 +173,7 @@ static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
 	uint8_t end = w->end;
 	site->tried = found != US_STEP_ROOT;
 	other.doubtful = false;
+	step.moved = false;
 	enum us_step_result better = by_code(w, &other, &step);
 	bool in_register = w->u->arch->link && other.source == US_SITE_CODE &&
 			   other.rule[0].ra == US_RA_LINK;
@@ -281,7 +282,8 @@ static void change_space(struct us_walk *w, struct us_stack *out)
 static void go_to(struct us_walk *w, const struct us_step *s)
 {
 	bool by_cfa = s->rule || s->how == US_HOW_INTERRUPT;
-	w->u->cfa[w->out->n - 1] = by_cfa ? s->cfa : s->sp_known ? s->sp : 0;
+	bool by_sp = !by_cfa && s->sp_known && !s->moved;
+	w->u->cfa[w->out->n - 1] = by_cfa ? s->cfa : by_sp ? s->sp : 0;
 	w->callee = w->pc;
 	w->callee_after_call = w->after_call;
 	if (s->rule) {
@@ -338,7 +340,7 @@ static void note_start(struct us_walk *w, const struct us_step *caller,
 static bool go_up(struct us_walk *w, struct us_stack *out)
 {
 	struct us_step next;
-	next.direct = false;
+	next.direct = next.moved = false;
 	enum us_step_result found = find_caller(w, &next);
 	if (found == US_STEP_ROOT) {
 		out->end = US_END_ROOT;

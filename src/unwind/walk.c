@@ -123,6 +123,7 @@ bool us_walk_try_rules(struct us_walk *w, const struct us_site *site,
 		       us_try_rule *try_rule, struct us_step *ret)
 {
 	struct us_step other;
+	other.moved = false;
 	bool first = try_rule(w, site, &site->rule[0], ret);
 	uint8_t end = w->end;
 	if (first && ret->strong)

@@ -74,6 +74,9 @@ struct us_walk {
 	us_gva callee; /* pc of the frame before the last step; 0: none */
 	bool callee_after_call;
 	uint8_t end; /* enum us_unwind_end */
+	/* From unwritten up to written, the stack has nothing yet: a function that was
+	 * stopped on its way to a return will have stored there what it leaves. */
+	us_gva unwritten, written;
 	/* By number as in us_regs; n_reg of them.  If the stack pointer is not known,
 	 * its value is a lower bound for all outer frames. */
 	uint64_t reg[US_MAX_GPR];
@@ -90,6 +93,8 @@ struct us_step {
 	bool led;    /* ... or to code from which a path leads here */
 	bool exact;  /* pc is where the caller was interrupted */
 	bool sp_known, fp_known, framed;
+	bool moved; /* the CFA is not the one that the code from the start counts from
+		     */
 	bool ra_known;			/* the link register, in interrupted code */
 	bool narrow;			/* 32-bit code, below a 64-bit kernel */
 	uint8_t how;			/* enum us_frame_how */
@@ -101,6 +106,11 @@ struct us_step {
 static inline bool us_walk_knows(const struct us_walk *w, unsigned reg)
 {
 	return w->known >> reg & 1;
+}
+
+static inline bool us_walk_is_unwritten(const struct us_walk *w, us_gva va)
+{
+	return va >= w->unwritten && va < w->written;
 }
 
 /* Addresses of 32-bit code wrap at 4 GiB. */

@@ -55,9 +55,9 @@ bool us_walk_register(struct us_walk *w, unsigned reg, uint64_t *ret)
 		if (save == US_SAVE_NONE)
 			continue;
 		us_gva cfa = w->u->cfa[i];
-		return save == US_SAVE_CFA && cfa &&
-		       us_walk_read(w, us_walk_wrap(w, cfa + (us_gva)(int64_t)off),
-				    ret);
+		us_gva slot = us_walk_wrap(w, cfa + (us_gva)(int64_t)off);
+		return save == US_SAVE_CFA && cfa && !us_walk_is_unwritten(w, slot) &&
+		       us_walk_read(w, slot, ret);
 	}
 	*ret = us_walk_wrap(w, regs->gpr[reg]);
 	return w->floor == w->first && (regs->valid >> reg & 1);

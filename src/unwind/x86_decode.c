@@ -263,6 +263,18 @@ static bool found(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t k
 	return true;
 }
 
+/* A word of the stack changes, and nothing else that is followed. */
+static bool stored(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg)
+{
+	if (p->mod == 3 || p->mem_base != RSP)
+		return false;
+	i->kind = US_X86_STORE;
+	i->reg = reg;
+	i->base = RSP;
+	i->imm = p->disp;
+	return true;
+}
+
 /* An exchange of rsp and a register that functions preserve. */
 static bool swapped(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg,
 		    uint8_t rm)
@@ -294,8 +306,11 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 	case 0x87:
 		return !memory && swapped(p, i, reg, rm);
 	case 0x89:
-		return memory ? found(p, i, US_X86_STORE, reg, base, p->disp)
+		return memory ? found(p, i, US_X86_STORE, reg, base, p->disp) ||
+					stored(p, i, reg)
 			      : found(p, i, US_X86_MOVE, rm, reg, 0);
+	case 0xc7:
+		return sub == 0 && stored(p, i, US_X86_NO_REG);
 	case 0x8b:
 		return memory ? found(p, i, US_X86_LOAD, reg, base, p->disp)
 			      : found(p, i, US_X86_MOVE, reg, rm, 0);

@@ -29,7 +29,8 @@ enum us_x86_kind {
 	US_X86_LOAD,  /* reg = the word at [base + imm]; reg is rsp or rbp; with base
 			 rsp or rbp also one that functions preserve; with base rsp also
 			 rcx in 64-bit code */
-	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or as above */
+	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or as above; with
+			 base rsp any, or US_X86_NO_REG: a constant */
 	US_X86_SET,   /* reg (rsp, rbp, r10, one that functions preserve; rcx in 64-bit
 			 code), and base if it is one of them, change in a way that is
 			 not traced */

@@ -222,9 +222,12 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		rule[0].base = US_BASE_POPPED;
 		rule[0].base_reg = us_x86_any_number(f, st->popped_reg);
 	}
+	bool gone = st->gone && !st->copied && rule[0].base != US_BASE_POPPED;
+	if (gone)
+		rule[0].ra = rule[1].ra = US_RA_GONE;
 	if (st->stack == US_STACK_OWN)
 		rule[0].base = US_BASE_OWN;
-	if (st->fp.sym == US_SYM_ZERO && rule[0].fp == US_FP_LOST)
+	if (st->fp.sym == US_SYM_ZERO && rule[0].fp == US_FP_LOST && !gone)
 		rule[0].base = US_BASE_ROOT;
 }
 

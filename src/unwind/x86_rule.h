@@ -77,6 +77,18 @@ bool us_x86_rule_of_syscall(struct us_x86_flow *f, const struct us_code_place *a
 			    enum us_code_exit exit, const struct us_code_rule *start,
 			    struct us_code_rule *ret);
 
+/*
+ * Right after us_x86_rule_to_return() found no way: does the straight code from the
+ * place to a ret return to an address that it pushes, after it has left other words on
+ * the stack?  So do parts of entries that save registers, and have their own return
+ * address in a register (Linux's error_entry).  The rule tells where that is: in a
+ * register (US_RA_KEPT) or in memory (US_RA_SAVED).  The CFA is where the stack pointer
+ * will be behind the return.  Puts that rule before the one from the start.  64-bit
+ * code.
+ */
+void us_x86_rule_of_moved(struct us_x86_flow *f, const struct us_code_place *at,
+			  struct us_code_rule rule[2]);
+
 /* For a place from where the code leads into the next function of the map, at at->end:
  * do all ways lead to an iret, with one rule?  What a CALL at the end is followed by
  * must not look like a way in.  Not behind a CALL, the rule has no base if all ways

@@ -52,6 +52,8 @@ static void store(struct us_x86_state *st, struct us_x86_value at, uint8_t reg)
 	bool is_fp = reg == US_X86_CODE_RBP, is_rcx = reg == US_X86_CODE_RCX;
 	if (!is_address(at))
 		return;
+	if (at.sym == US_SYM_SP && at.off == -st->word)
+		st->gone = true;
 	if (is_fp && us_x86_state_fp_same(st))
 		st->saved = at;
 	else if (same(at, st->saved))
@@ -82,9 +84,14 @@ static void push_half(struct us_x86_state *st)
 
 static void push(struct us_x86_state *st, uint8_t reg)
 {
-	st->popped = unknown;
+	bool gone = st->gone;
 	st->sp = plus(st->sp, -st->word);
+	bool again = reg < US_X86_N_CODE && reg == st->popped_reg &&
+		     st->sp.sym != US_SYM_NONE && same(st->popped, st->sp);
+	st->popped = unknown;
 	store(st, st->sp, reg);
+	if (again)
+		st->gone = gone; /* the word that was there before */
 	if (reg == st->r10_reg && st->copied && st->r10_saved.sym == US_SYM_NONE)
 		st->r10_saved = st->sp;
 }

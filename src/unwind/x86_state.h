@@ -39,10 +39,12 @@ struct us_x86_state {
 	 * r10 has another use.
 	 */
 	struct us_x86_value r10, r10_saved;
-	uint8_t r10_reg;	   /* r10 or r13, by number in the code */
-	bool copied;		   /* SP is counted from the copy */
-	bool away;		   /* rsp got an unknown value: another stack */
-	bool called;		   /* since a CALL within the function */
+	uint8_t r10_reg; /* r10 or r13, by number in the code */
+	bool copied;	 /* SP is counted from the copy */
+	bool away;	 /* rsp got an unknown value: another stack */
+	bool called;	 /* since a CALL within the function */
+	bool gone; /* the word below SP was overwritten: if SP stands for the CFA, it
+		      is no return address any more */
 	struct us_x86_value sp_at; /* of US_SYM_WORD */
 	/* Where on the stack the last popped register came from, as long as it is not
 	 * known to have changed. */
