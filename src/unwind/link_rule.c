@@ -319,6 +319,7 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			 struct us_link_path *p, struct us_code_rule *ret)
 {
 	struct us_link_insn insn;
+	bool ran_out = false; /* over a label, into what is another function by name */
 	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, p->pc)) {
 		if (!us_link_flow_decode(f, p->pc, &insn))
 			return DEAD;
@@ -329,6 +330,8 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			f->path.lost |= !known;
 			return known ? RETURNS : DEAD;
 		}
+		if (insn.kind == US_LINK_EXIT && ran_out)
+			return DEAD;
 		if (insn.kind == US_LINK_EXIT) {
 			rule_of_exit(f, at, &p->st, ret);
 			if (p->st.by_word)
@@ -350,9 +353,13 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			us_link_follow_word(f->machine, &p->st);
 		if (insn.kind == US_LINK_BRANCH)
 			us_link_flow_pend(f, to, p->order, &p->st);
-		if (!jumps && us_code_place_runs_out(at, p->pc, next))
+		bool out = !jumps && us_code_place_runs_out(at, p->pc, next);
+		bool call = us_link_flow_is_call(f, &insn);
+		/* Without a CALL, which may not return, it is certain to go on. */
+		if (out && (call || p->order))
 			return DEAD;
-		if (us_link_flow_is_call(f, &insn)) {
+		ran_out |= out;
+		if (call) {
 			us_link_flow_pend(f, next, p->order + 1, &p->st);
 			return DEAD;
 		}

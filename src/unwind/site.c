@@ -272,44 +272,6 @@ bool us_sites_named(struct us_sites *s, us_gva pc, us_gva *ret_target)
 	return us_x86_named_call(s->flow, pc, ret_target);
 }
 
-/* Between two threads: rsp was loaded, rbp not yet.  Only the code to the return shows
- * where rsp points now; rbp is still of the stack that was left. */
-static bool is_switch(const struct us_site *site, const struct us_code_rule start[2],
-		      const struct us_code_rule *back)
-{
-	return site->exit == US_EXIT_RET && back->base == US_BASE_SP &&
-	       start[0].base == US_BASE_FP && start[1].base == US_BASE_NONE;
-}
-
-/* Choose among the rules from the start and the rule to the return. */
-static void choose(struct us_site *site, enum us_code_reach reach,
-		   const struct us_code_rule start[2], const struct us_code_rule *back)
-{
-	if (site->exit == US_EXIT_IRET || site->exit == US_EXIT_SYSRET) {
-		site->rule[0] = start[0];
-		site->rule[1] = *back;
-		return;
-	}
-	bool differ = back->base && !us_code_same_cfa(back, start);
-	if (reach <= US_REACH_NONE) {
-		site->rule[0] = *back;
-		site->rule[1] = (struct us_code_rule){ .fp = US_FP_LOST };
-		return;
-	}
-	site->rule[0] = start[0];
-	site->rule[1] = differ ? *back : start[1];
-	if (start[0].base == US_BASE_NONE) {
-		site->rule[0] = *back;
-		site->rule[1] = start[1];
-	} else if (is_switch(site, start, back)) {
-		site->rule[0] = *back;
-		site->rule[1].base = US_BASE_NONE;
-	} else if (differ && reach == US_REACH_TABLE && site->exit == US_EXIT_RET) {
-		site->rule[0] = *back;
-		site->rule[1] = start[0];
-	}
-}
-
 struct us_code_place us_sites_place(const struct us_sites *s,
 				    const struct us_site *site)
 {
@@ -357,7 +319,7 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	if (!s->link && reach == US_REACH_FLOW && !start[0].base && !start[1].base &&
 	    site->exit == US_EXIT_NONE)
 		us_x86_rule_of_switch(s->flow, &at, &start[0]);
-	choose(site, reach, start, &back);
+	us_site_choose(site, reach, start, &back);
 	if (syscall) {
 		site->exit = US_EXIT_SYSCALL;
 		site->rule[1] = entry;
@@ -688,7 +650,7 @@ void us_sites_learn(struct us_site *site, us_gva start,
 {
 	struct us_code_rule old = site->rule[0];
 	set_start(site, start);
-	if (is_switch(site, rule, &old))
+	if (us_site_keeps_back(site, rule, &old))
 		return;
 	site->rule[0] = rule[0];
 	if (us_site_is_entry(site) || us_site_is_syscall(site))

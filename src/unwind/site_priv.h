@@ -59,5 +59,13 @@ bool us_sites_stay(struct us_sites *s, const struct us_code_place *at,
 enum us_code_exit us_sites_rule_to_return(struct us_sites *s,
 					  const struct us_code_place *at,
 					  struct us_code_rule *rule);
+/* Does the rule to the return count alone, whatever the rules from the start say? */
+bool us_site_keeps_back(const struct us_site *site, const struct us_code_rule start[2],
+			const struct us_code_rule *back);
+/* Choose among the rules from the start and the rule to the return, by which site->exit
+ * was found. */
+void us_site_choose(struct us_site *site, enum us_code_reach reach,
+		    const struct us_code_rule start[2],
+		    const struct us_code_rule *back);
 
 #endif

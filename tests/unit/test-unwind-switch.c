@@ -87,6 +87,39 @@ static void riscv_in_such_a_routine(void **state)
 	EXPECT(US_END_NO_RULE, 0x3016);
 }
 
+/*
+ * __riscv_restore_4 at 0x5000, which runs into __riscv_restore_2 at 0x5006, which loads
+ * the return address.  The function at 0x2000 jumps there, behind a call; ra is still
+ * that of the call.  libgcc gives each of them a symbol.
+ */
+static void riscv_restored_by_a_routine(void **state)
+{
+	static const us_gva places[] = { 0x5000, 0x5002, 0x5004, 0x5006,
+					 0x5008, 0x500a, 0x500c };
+	static const unsigned given[] = { 0, 0, 0, 16, 16, 16, 32 };
+	(void)state;
+	save_restore();
+	HALVES(0x200a, LOW(jal(0, 0x200a, 0x5000)), HIGH(jal(0, 0x200a, 0x5000)));
+	HALVES(0x5000, 0x6402, 0x64a2, /* ld s0,0(sp); ld s1,8(sp) */
+	       0x0141,		       /* addi sp,16 */
+	       0x6902, 0x60a2,	       /* ld s2,0(sp); ld ra,8(sp) */
+	       0x0141, 0x8082);	       /* addi sp,16; ret */
+	start[0] = 0x1000;
+	start[1] = 0x2000;
+	start[2] = 0x3000;
+	start[3] = 0x4000;
+	start[4] = 0x5000;
+	start[5] = 0x5006;
+	map.n = 6;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK + 0x18, 0x1008);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		regs.gpr[US_RISCV_RA] = places[i] > 0x5008 ? 0x1008 : 0x200a;
+		look(places[i], STACK + given[i], 0);
+		EXPECT(US_END_ROOT, places[i], 0x1008);
+	}
+}
+
 /* The routine is far away, as without linker relaxation: auipc t1, 1; jalr t0,
  * 0x100(t1), which goes on to 0x3000. */
 static void riscv_routine_is_far(void **state)
@@ -600,6 +633,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RISCV(riscv_registers_are_saved_by_a_routine),
+		RISCV(riscv_restored_by_a_routine),
 		RISCV(riscv_in_such_a_routine),
 		RISCV(riscv_routine_is_far),
 		RISCV(riscv_routine_that_leads_elsewhere),
