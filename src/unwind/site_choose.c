@@ -21,6 +21,16 @@ static bool is_reloaded(const struct us_site *site, const struct us_code_rule st
 	       back->ra == US_RA_SAVED;
 }
 
+/* x86: an entry has taken another stack, and goes back by its frame pointer.  Which of
+ * the two stacks is above the other has no meaning. */
+static bool is_back_from_away(const struct us_code_rule start[2],
+			      const struct us_code_rule *back)
+{
+	return start[0].base == US_BASE_FP && start[0].sp == US_SP_LOST &&
+	       start[0].ra == US_RA_BELOW && back->base == US_BASE_FP &&
+	       back->sp == US_SP_CFA;
+}
+
 bool us_site_keeps_back(const struct us_site *site, const struct us_code_rule start[2],
 			const struct us_code_rule *back)
 {
@@ -33,6 +43,8 @@ void us_site_choose(struct us_site *site, enum us_code_reach reach,
 	if (site->exit == US_EXIT_IRET || site->exit == US_EXIT_SYSRET) {
 		site->rule[0] = start[0];
 		site->rule[1] = *back;
+		if (is_back_from_away(start, back))
+			site->rule[1].sp = US_SP_LOST;
 		return;
 	}
 	bool differ = back->base && !us_code_same_cfa(back, start);

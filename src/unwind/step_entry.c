@@ -8,7 +8,8 @@
  * But the entry's code may have kept the first stack's pointer, in a register that
  * functions preserve or on the new stack.  From its start it tells where that pointed
  * when it began, and what the processor pushed is there.  Nothing but its contents
- * tells that it is no caller's frame; therefore all of it has to fit.
+ * tells that it is no caller's frame; therefore all of it has to fit.  In 32-bit code
+ * that is less, so the entry has to be one that leaves by iret.
  */
 #include "unwind/walk.h"
 
@@ -30,7 +31,7 @@ static bool is_code(struct us_walk *w, us_gva pc)
 /* The kernel's code has to be known, and to go on right above the frame. */
 static bool is_likely(struct us_walk *w, const struct us_entry_frame *f)
 {
-	if (f->top % PUSHED_ALIGN || !is_code(w, f->pc))
+	if ((w->word == 8 && f->top % PUSHED_ALIGN) || !is_code(w, f->pc))
 		return false;
 	if (f->flags & US_PC_USER)
 		return is_users(w, f->pc) && f->sp && is_users(w, f->sp - 1);
@@ -85,7 +86,8 @@ bool us_step_entry(struct us_walk *w, const struct us_site *site, struct us_step
 {
 	uint8_t end = w->end;
 	bool other = us_site_is_entry(site) || us_site_is_syscall(site);
-	if (w->u->arch->link || w->word != 8 || (w->flags & US_PC_USER) ||
+	bool sure = w->word == 8 || us_site_is_entry(site);
+	if (w->u->arch->link || !sure || (w->flags & US_PC_USER) ||
 	    site->source != US_SITE_CODE || !us_site_has_start(site) ||
 	    w->n_switch >= US_MAX_SWITCHES)
 		return false;
