@@ -280,6 +280,7 @@ bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step
 	bool found = site->exit == US_EXIT_SYSRET
 			     ? before_switch(w, ret) || by_sysret(w, rule, ret) ||
 				       by_rcx(w, ret)
-			     : us_step_by_exit(w, rule, ret);
+			     : us_step_by_exit(w, rule, ret) ||
+				       us_step_entered(w, site, ret);
 	return found || by_looks(w, ret);
 }

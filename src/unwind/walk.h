@@ -298,6 +298,13 @@ bool us_step_by_exit(struct us_walk *w, const struct us_code_rule *rule,
  * and all of the frame to fit.
  */
 bool us_step_entry(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+/*
+ * The same from an entry on whichever stack it was entered with, which may be one that
+ * the processor has loaded (IST), if it leaves by a copy of the frame: that need not be
+ * made yet.
+ */
+bool us_step_entered(struct us_walk *w, const struct us_site *site,
+		     struct us_step *ret);
 /* A step from a function that saves all registers, behind no CALL, to the code that its
  * return goes on with: an interrupt's handler has made it run there.  Kernels, x86. */
 bool us_step_upcall(struct us_walk *w, const struct us_site *site, struct us_step *ret);
