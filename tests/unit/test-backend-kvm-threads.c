@@ -209,6 +209,24 @@ static pid_t take_cpu(int cpu, int nice, uint64_t ns)
 	_exit(0);
 }
 
+/* The vCPU's thread runs on CPU 0, only while nobody else wants that; the sampler is on
+ * the other one.  Returns where it was allowed before. */
+static cpu_set_t begin_starved(struct run *r)
+{
+	static const struct sched_param none;
+	cpu_set_t mine;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip();
+	begin(r, (struct mini_layout){ 0 }, outs, sizeof(outs));
+	pid_t tid = thread_of(r->vmm.pid);
+	await_samples(r);
+	pin(tid, 0);
+	sched_getaffinity(0, sizeof(mine), &mine);
+	pin(0, 1);
+	assert_int_equal(sched_setscheduler(tid, SCHED_IDLE, &none), 0);
+	return mine;
+}
+
 /* Its stop comes hundreds of milliseconds late.  What was due meanwhile is not lost. */
 static void a_thread_without_a_cpu_is_ready(void **state)
 {
@@ -218,17 +236,7 @@ static void a_thread_without_a_cpu_is_ready(void **state)
 	uint64_t longest = 0;
 	int status = 1;
 	(void)state;
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		skip();
-	begin(&r, (struct mini_layout){ 0 }, outs, sizeof(outs));
-	pid_t tid = thread_of(r.vmm.pid);
-	await_samples(&r);
-	pin(tid, 0);
-	cpu_set_t mine;
-	sched_getaffinity(0, sizeof(mine), &mine);
-	pin(0, 1);
-	static const struct sched_param none;
-	assert_int_equal(sched_setscheduler(tid, SCHED_IDLE, &none), 0);
+	cpu_set_t mine = begin_starved(&r);
 	/* Others may take its CPU, too: it need not have stopped yet. */
 	for (unsigned i = 0; i < 20 && (longest <= 100 || k.failed); i++) {
 		pid_t hog = take_cpu(0, -20, longest <= 100 ? SECOND / 2 : 0);
@@ -247,6 +255,44 @@ static void a_thread_without_a_cpu_is_ready(void **state)
 	print_message("# %lu of %lu at once, %lu failed\n", longest, k.due, k.failed);
 	assert_int_equal(k.failed, 0);
 	assert_true(longest > 20);
+	end(&r);
+}
+
+static void sample_until(struct run *r, uint64_t until)
+{
+	struct us_capture c;
+	while (us_now_ns() < until)
+		if (r->b->ops->next(r->b, until, &c) == 1)
+			r->b->ops->release(r->b, &c);
+}
+
+/* A stop that was asked for before the count began is no sample of it. */
+static void a_late_stop_does_not_count_for_the_next_start(void **state)
+{
+	static const struct us_schedule s = { .hz = 500, .seed = 1 };
+	static struct run r;
+	struct us_backend_counts k = { 0 };
+	struct us_err e;
+	unsigned late = 0;
+	(void)state;
+	cpu_set_t mine = begin_starved(&r);
+	for (unsigned i = 0; i < 20 && late < 3; i++) {
+		pid_t hog = take_cpu(0, -20, SECOND);
+		for (unsigned n = 0; n < 8 && !k.failed; n++) {
+			sample_until(&r, us_now_ns() + SECOND / 8);
+			r.b->ops->counts(r.b, &k);
+		}
+		late += k.failed > 0;
+		assert_int_equal(r.b->ops->start(r.b, &s, &e), 0);
+		waitpid(hog, NULL, 0);
+		sample_until(&r, us_now_ns() + SECOND / 4);
+		r.b->ops->counts(r.b, &k);
+		assert_in_range(k.failed, 0, k.due);
+		assert_int_equal(r.b->ops->start(r.b, &s, &e), 0);
+		k.failed = 0;
+	}
+	sched_setaffinity(0, sizeof(mine), &mine);
+	assert_true(late > 0);
 	end(&r);
 }
 
@@ -312,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_thread_may_end_before_it_is_attached_to),
 		cmocka_unit_test(a_thread_may_be_created_behind_the_first_look),
 		cmocka_unit_test(a_thread_without_a_cpu_is_ready),
+		cmocka_unit_test(a_late_stop_does_not_count_for_the_next_start),
 		cmocka_unit_test(the_share_that_waits_is_right),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

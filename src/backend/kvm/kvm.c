@@ -202,8 +202,13 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 	if (!k->pacer.n_active)
 		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
 			       b->n_vcpu, k->guest.pid);
-	for (unsigned i = 0; i < k->n_open; i++)
+	/* A stop may still be under way.  What it stands for was counted before, as
+	 * failed: in the new count it cannot be recovered. */
+	k->wait.n = 0;
+	for (unsigned i = 0; i < k->n_open; i++) {
 		k->vcpu[i].held_max_ns = 0;
+		k->vcpu[i].n_due = 0;
+	}
 	return 0;
 }
 
