@@ -51,6 +51,9 @@ struct mini_shared {
 	 * how often it has.  Change set to 1: its thread ends; then it is 2, and gap_ms
 	 * later another thread runs it. */
 	atomic_int halt_ms, halts, change, gap_ms;
+	/* Set to 1, at the next exit: the first vCPU is closed with its machine, and a
+	 * new one, that runs the same code, has its descriptor; then it is 2. */
+	atomic_int renew;
 };
 enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
 #define MINI_MOVED 0xee
@@ -197,6 +200,17 @@ static int mini_vcpu(const struct mini_layout *l, const uint8_t *code, size_t le
 	return mini_new_vcpu(vm, 0);
 }
 
+static void mini_renew(struct mini_shared *shared, const struct mini_layout *l,
+		       const uint8_t *code, size_t len, int *vm)
+{
+	int old = *vm, vcpu = mini_vcpu(l, code, len, vm);
+	if (vcpu < 0 || dup2(vcpu, shared->vcpu_fd) < 0)
+		_exit(1);
+	close(vcpu);
+	close(old);
+	shared->renew = 2;
+}
+
 static void *mini_run_first(void *arg)
 {
 	struct mini_shared *shared = arg;
@@ -321,6 +335,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 		}
 		if (shared->second == MINI_PLUG)
 			mini_plug(vm, shared);
+		if (shared->renew == 1)
+			mini_renew(shared, l, code, len, &vm);
 		if (shared->hand_over == 1)
 			mini_hand_over(shared);
 	}
@@ -346,6 +362,14 @@ static inline void mini_start_as(struct mini_vmm *v, struct mini_layout l,
 static inline void mini_start(struct mini_vmm *v, const uint8_t *code, size_t len)
 {
 	mini_start_as(v, (struct mini_layout){ 0 }, code, len);
+}
+
+static inline void mini_await_renewal(struct mini_vmm *v)
+{
+	v->shared->renew = 1;
+	for (unsigned i = 0; i < 30000 && v->shared->renew == 1; i++)
+		usleep(1000);
+	assert_int_equal(v->shared->renew, 2);
 }
 
 static inline void mini_stop(struct mini_vmm *v)

@@ -35,18 +35,24 @@ static void attach(struct run *r)
 		fail_msg("%s", e.msg);
 }
 
-static void begin(struct run *r, struct mini_layout l, const uint8_t *code, size_t len)
+static void begin_as(struct run *r, struct mini_layout l, const uint8_t *code,
+		     size_t len)
 {
 	struct us_err e;
 	if (!have_kvm())
 		skip();
-	l.threads = true;
 	mini_start_as(&r->vmm, l, code, len);
 	while (l.halt_ms && !r->vmm.shared->halts)
 		usleep(1000);
 	if (us_guest_inspect(r->vmm.pid, &r->guest, &e))
 		fail_msg("%s", e.msg);
 	attach(r);
+}
+
+static void begin(struct run *r, struct mini_layout l, const uint8_t *code, size_t len)
+{
+	l.threads = true;
+	begin_as(r, l, code, len);
 }
 
 static void end(struct run *r)
@@ -157,6 +163,34 @@ static void a_thread_may_be_created_behind_the_first_look(void **state)
 	for (unsigned i = 0; i < 60 && !n[US_VCPU_GUEST]; i++)
 		count(&r, SECOND / 2, n);
 	assert_true(n[US_VCPU_GUEST] > 0);
+	end(&r);
+}
+
+/* Its thread goes on with the vCPU of another machine, by the same number.  What was
+ * left of the first machine is not sampled. */
+static void a_machine_that_is_made_anew_is_another(void **state)
+{
+	static struct run r;
+	struct us_capture c;
+	struct us_err e = { 0 };
+	unsigned n[US_N_VCPU_STATE], stale = 0;
+	int got = 0;
+	(void)state;
+	begin_as(&r, (struct mini_layout){ 0 }, outs, sizeof(outs));
+	count(&r, SECOND / 2, n);
+	mini_await_renewal(&r.vmm);
+	uint64_t since = us_now_ns(), until = since + 10 * SECOND;
+	while (got >= 0 && us_now_ns() < until) {
+		got = r.b->ops->next(r.b, until, &c);
+		if (got != 1)
+			continue;
+		stale += c.form != US_CAPTURE_NONE && c.t_ns > since;
+		r.b->ops->release(r.b, &c);
+	}
+	assert_int_equal(stale, 0);
+	assert_int_equal(got, -ESRCH);
+	r.b->ops->explain(r.b, got, &e);
+	assert_non_null(strstr(e.msg, "the guest's vCPUs have ended; the VMM"));
 	end(&r);
 }
 
@@ -357,6 +391,7 @@ int main(void)
 		cmocka_unit_test(a_thread_may_follow_another),
 		cmocka_unit_test(a_thread_may_end_before_it_is_attached_to),
 		cmocka_unit_test(a_thread_may_be_created_behind_the_first_look),
+		cmocka_unit_test(a_machine_that_is_made_anew_is_another),
 		cmocka_unit_test(a_thread_without_a_cpu_is_ready),
 		cmocka_unit_test(a_late_stop_does_not_count_for_the_next_start),
 		cmocka_unit_test(the_share_that_waits_is_right),

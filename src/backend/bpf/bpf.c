@@ -343,6 +343,8 @@ static bool deliver_sample(struct us_bpf_session *b, unsigned vcpu,
 	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns || !b->chosen[vcpu])
 		return false;
 	b->overdue |= l->t_ns > b->settle_ns + b->pause_ns;
+	if (!us_vcpu_clock_lived(&b->clock[vcpu], l->t_ns))
+		return false;
 	uint32_t weight = weigh(b, vcpu, l);
 	if (!weight)
 		return false;

@@ -15,12 +15,13 @@
 #define AT_ONCE_NS   US_NS_PER_MS
 #define AT_ONCE_PART 500
 
-static const struct kvm_run *map_run(pid_t pid, int vcpu_fd)
+/* Without these, some things are not known. */
+static void open_file(struct us_vcpu_clock *c, pid_t pid, const struct us_vcpu *which)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, vcpu_fd, 0);
+	_cleanup_close_ int fd = us_kvm_vcpu_file_open(&c->file, pidfd, pid, which);
 	void *run = mmap(NULL, sizeof(struct kvm_run), PROT_READ, MAP_SHARED, fd, 0);
-	return run == MAP_FAILED ? NULL : run;
+	c->run = run == MAP_FAILED ? NULL : run;
 }
 
 int us_vcpu_clock_open(struct us_vcpu_clock *c, pid_t pid, const struct us_vcpu *which,
@@ -31,7 +32,7 @@ int us_vcpu_clock_open(struct us_vcpu_clock *c, pid_t pid, const struct us_vcpu 
 	int r = us_kvm_thread_open(&c->thread, pid, which, e);
 	c->open = r == 0;
 	if (c->open)
-		c->run = map_run(pid, which->fd);
+		open_file(c, pid, which);
 	return r;
 }
 
@@ -41,6 +42,7 @@ void us_vcpu_clock_close(struct us_vcpu_clock *c)
 		us_kvm_thread_close(&c->thread);
 	if (c->run)
 		munmap((void *)c->run, sizeof(*c->run));
+	us_kvm_vcpu_file_close(&c->file);
 	c->run = NULL;
 	c->open = false;
 }
@@ -77,6 +79,18 @@ void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_
 	if (t_ns <= c->then_ns)
 		c->ticked_then_ns += period_ns;
 	c->off = false;
+}
+
+bool us_vcpu_clock_lived(struct us_vcpu_clock *c, uint64_t t_ns)
+{
+	if (c->closed || t_ns <= c->lived_ns)
+		return t_ns <= c->lived_ns;
+	uint64_t now_ns = us_now_ns();
+	c->closed = us_kvm_vcpu_file_is_closed(&c->file, c->thread.tid);
+	c->gone |= c->closed;
+	if (!c->closed)
+		c->lived_ns = now_ns;
+	return !c->closed;
 }
 
 /* Asleep outside KVM_RUN.  If it stays there, its owner has paused it. */
@@ -186,7 +200,7 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 {
 	uint64_t run, wait, began_ns = us_now_ns();
 	bool has_cpu = true;
-	if (c->gone)
+	if (c->gone || !us_vcpu_clock_lived(c, began_ns))
 		return;
 	if (c->not_run) {
 		c->credit_ns[US_VCPU_OFF] += since(now_ns, c->from_ns + c->slept_ns);

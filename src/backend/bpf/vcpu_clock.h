@@ -14,13 +14,17 @@
 #include "backend/backend.h"
 #include "backend/bpf/timer.h"
 #include "backend/kvm/thread.h"
+#include "backend/kvm/vcpu_file.h"
 
 struct us_vcpu_clock {
 	struct us_kvm_thread thread;
 	const struct us_bpf_timer *timer; /* the thread's */
 	/* What KVM tells the VMM of the vCPU: only read; NULL: it cannot be. */
 	const struct kvm_run *run;
-	bool open, gone;
+	struct us_kvm_vcpu_file file;
+	uint64_t lived_ns; /* when the VMM was last seen to have the vCPU's file */
+	bool open, gone;   /* gone: its thread has ended, or it is closed */
+	bool closed;	   /* the VMM has no longer its file */
 	bool not_run; /* no thread has run it yet, and none is open: it counts as off */
 	bool away;    /* it slept outside KVM_RUN when it was last settled */
 	bool off;     /* not started: its sleep does not count as idle */
@@ -51,6 +55,13 @@ void us_vcpu_clock_start(struct us_vcpu_clock *c, uint64_t now_ns);
 
 /* A tick was seen, which stands for period_ns up to t_ns. */
 void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_ns);
+
+/*
+ * Hot path: did the VMM still have this vCPU at t_ns, when a sample was taken?  One
+ * system call for all samples up to the call.  A thread that goes on with the vCPU of
+ * another machine has ticks that show the last registers of this one; then it is gone.
+ */
+bool us_vcpu_clock_lived(struct us_vcpu_clock *c, uint64_t t_ns);
 
 /* Read the timer and the scheduler's sums.  Afterwards us_vcpu_clock_take() returns
  * what is due.  period_ns: the longest period.  arrived: all ticks up to the call

@@ -49,6 +49,14 @@ static int vcpu_gone(struct us_kvm *k, unsigned slot)
 		       k->guest.pid);
 }
 
+/* The thread may go on with a vCPU of another machine, whose descriptor may have the
+ * same number: its samples would have the last registers of this one. */
+int us_kvm_vcpu_closed(struct us_kvm *k, unsigned slot)
+{
+	us_kvm_vcpu_release(&k->vcpu[slot]);
+	return vcpu_gone(k, slot);
+}
+
 int us_kvm_thread_gone(struct us_kvm *k, unsigned slot)
 {
 	if (process_gone(k, 0))
@@ -179,6 +187,8 @@ int us_kvm_sample_threadless(struct us_kvm *k, unsigned slot, struct us_capture 
 	}
 	if (looked && process_gone(k, 0))
 		return vmm_gone(k); /* no thread of this vCPU shows it */
+	if (us_kvm_vcpu_is_closed(v))
+		return us_kvm_vcpu_closed(k, slot);
 	if (has_ended(k, slot, has_run) && looked)
 		return vcpu_gone(k, slot);
 	if (has_run)

@@ -345,6 +345,8 @@ static int sample_running(struct us_kvm *k, unsigned slot, struct us_capture *c)
 		return -EAGAIN;
 	if (!us_kvm_vcpu_check_thread(v))
 		return us_kvm_vcpu_moved(k, slot);
+	if (us_kvm_vcpu_is_closed(v))
+		return us_kvm_vcpu_closed(k, slot);
 	read_stopped(v, c);
 	bool have = c->form == US_CAPTURE_LIVE;
 	c->t_ns = v->asked_ns;
@@ -423,6 +425,8 @@ static int sample(struct us_kvm *k, unsigned slot, struct us_capture *c)
 	case US_KVM_VANISHED:
 		return us_kvm_thread_gone(k, slot);
 	case US_KVM_ASLEEP:
+		if (us_kvm_vcpu_is_closed(v))
+			return us_kvm_vcpu_closed(k, slot);
 		if (us_kvm_vcpu_is_elsewhere(v) || us_kvm_guess_is_wrong(k, slot))
 			return us_kvm_vcpu_moved(k, slot);
 		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
@@ -458,7 +462,7 @@ static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 	read_stopped(v, c);
 	c->t_ns = v->stopped_ns;
 	k->is_counted = v->n_due && c->form == US_CAPTURE_LIVE &&
-			us_kvm_vcpu_check_thread(v) &&
+			us_kvm_vcpu_check_thread(v) && !us_kvm_vcpu_is_closed(v) &&
 			(k->place.checked || check_place(k, &c->regs) == 0);
 	if (k->is_counted) {
 		tell_polling(k, c);

@@ -53,6 +53,8 @@ int us_kvm_thread_gone(struct us_kvm *k, unsigned slot);
 /* Is the thread that sleeps a guess, and another one in KVM_RUN for this vCPU, or may
  * be?  Searches once a second. */
 bool us_kvm_guess_is_wrong(struct us_kvm *k, unsigned slot);
+/* The VMM has closed this vCPU: with its machine, or as it was unplugged. */
+int us_kvm_vcpu_closed(struct us_kvm *k, unsigned slot);
 /* Another thread runs this vCPU now. */
 int us_kvm_vcpu_moved(struct us_kvm *k, unsigned slot);
 

@@ -21,6 +21,8 @@
 #define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, after a signal */
 #define LONG_STOP_NS (20 * US_NS_PER_US)  /* worth asking what it waited for */
 #define REAP_NS	     US_NS_PER_SEC
+#define LOOK_NS	     US_NS_PER_SEC
+#define MOMENT_NS    (10 * US_NS_PER_MS)
 #define POLL_NS	     (100 * US_NS_PER_US)
 
 #ifndef KVM_RUN_X86_GUEST_MODE /* since Linux 6.11 */
@@ -95,10 +97,10 @@ int us_kvm_vcpu_set_thread(struct us_kvm_vcpu *v, pid_t pid,
 static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		      const struct us_vcpu *which, struct us_err *e)
 {
-	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, which->fd, 0);
+	_cleanup_close_ int fd = us_kvm_vcpu_file_open(&v->file, pidfd, pid, which);
 	if (fd < 0)
-		return us_fail(e, -errno, "take file %d of pid %d: %s", which->fd, pid,
-			       strerror(errno));
+		return us_fail(e, fd, "take file %d of pid %d: %s", which->fd, pid,
+			       strerror(-fd));
 	v->run = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (v->run == MAP_FAILED) {
 		v->run = NULL;
@@ -157,6 +159,7 @@ void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 		munmap(v->run, PAGE);
 		us_kvm_thread_close(&v->thread);
 	}
+	us_kvm_vcpu_file_close(&v->file);
 	free(v->old);
 	us_kvm_patience_close(&v->patience);
 	memset(v, 0, sizeof(*v));
@@ -171,6 +174,19 @@ bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v)
 	v->matched = us_vcpu_has_fd(&v->thread.vcpu, fd);
 	v->proven |= v->matched;
 	return v->matched || fd < 0;
+}
+
+bool us_kvm_vcpu_is_closed(struct us_kvm_vcpu *v)
+{
+	bool stopped = v->hold == US_KVM_STOPPED;
+	/* This page is the one that KVM has just stored registers in. */
+	if (stopped && __atomic_load_n(&v->run->s.regs.regs.rflags, __ATOMIC_SEQ_CST))
+		return false;
+	uint64_t now_ns = us_now_ns(), since_ns = now_ns - v->looked_ns;
+	if (since_ns < (stopped ? MOMENT_NS : LOOK_NS) && (v->ran || !stopped))
+		return false;
+	v->looked_ns = now_ns;
+	return us_kvm_vcpu_file_is_closed(&v->file, v->tid);
 }
 
 bool us_kvm_vcpu_has_run(struct us_kvm_vcpu *v)
@@ -361,10 +377,9 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 	v->delay_ns = delay_ns;
 	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): once rflags is not
 	 * 0 any more, KVM has stored new registers. */
-	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
-	us_kvm_patience_begin(&v->patience, v->patience_ns ? v->patience_ns
-							   : US_KVM_PATIENCE_NS);
-	v->woke_ns = 0;
+	v->ran = us_kvm_vcpu_has_run(v);
+	us_kvm_patience_begin(&v->patience,
+			      v->patience_ns ? v->patience_ns : US_KVM_PATIENCE_NS);
 	v->woke_ns = 0;
 	v->asked_ns = us_now_ns();
 	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {

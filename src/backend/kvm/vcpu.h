@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "backend/kvm/patience.h"
 #include "backend/kvm/thread.h"
+#include "backend/kvm/vcpu_file.h"
 
 #include <linux/kvm.h>
 
@@ -30,6 +31,9 @@ enum us_kvm_hold {
 struct us_kvm_vcpu {
 	pid_t tid; /* 0: no thread is known to run it; then only its page is read */
 	struct us_kvm_thread thread;
+	struct us_kvm_vcpu_file file;
+	uint64_t looked_ns; /* when it was last asked whether the VMM still has it */
+	bool ran;	    /* it had left KVM_RUN before it was asked to stop */
 	struct us_kvm_patience patience;
 	struct kvm_run *run;	   /* shared with KVM and the VMM */
 	uint32_t old_valid;	   /* kvm_valid_regs as we found it */
@@ -147,6 +151,14 @@ uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v);
  */
 enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 				    bool *ret_regs);
+
+/*
+ * Hot path: has the VMM closed it?  Then the page shows what a machine that is gone did
+ * last.  Of a stopped vCPU for which KVM has stored no registers it is asked, unless
+ * it was a moment ago and KVM had stored some since the stop before; else once a
+ * second.
+ */
+bool us_kvm_vcpu_is_closed(struct us_kvm_vcpu *v);
 
 /* Does the stopped thread run this vCPU?  False: it was found to run another one. */
 bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v);
