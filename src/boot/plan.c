@@ -275,6 +275,8 @@ static void add_usual(struct us_boot_plan *p, const struct us_boot_names *n)
 	x->wanted = true;
 	memcpy(x->address, first->address, sizeof(x->address));
 	x->n_address = first->n_address;
+	if (n->kernel)
+		let_be_anywhere(x, n->kernel, 0, n->symbols);
 }
 
 /* ---- The others ---- */

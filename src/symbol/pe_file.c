@@ -29,6 +29,7 @@
 /* Of a section (IMAGE_SCN_*), a symbol (IMAGE_SYM_CLASS_*), its type. */
 #define HAS_CODE       0x20U
 #define IS_EXECUTED    0x20000000U
+#define IS_WRITTEN     0x80000000U
 #define CLASS_EXTERNAL 2
 #define CLASS_STATIC   3
 #define CLASS_LABEL    6
@@ -39,6 +40,7 @@ struct pe {
 	uint16_t machine; /* as in ELF */
 	bool is64;
 	uint64_t base;
+	uint64_t entry;	   /* 0: none; else less base */
 	uint64_t sections; /* where their headers are */
 	uint32_t n_section;
 	uint64_t symbols, n_symbol;
@@ -52,11 +54,13 @@ struct section {
 	uint32_t size, addr, filesz, offset, flags;
 };
 
-/* What the ELF file has in addition: symbols and sections, as its class has them. */
+/* What the ELF file has in addition: symbols, sections and segments, as its class has
+ * them. */
 struct made {
-	uint8_t *symbol, *section;
-	size_t symbol_bytes, section_bytes;
+	uint8_t *symbol, *section, *segment;
+	size_t symbol_bytes, section_bytes, segment_bytes;
 	size_t n_symbol; /* without the empty one */
+	uint16_t n_segment;
 	/* COFF's table, so that names in it keep their places; short names follow. */
 	char *string;
 	uint32_t n_string;
@@ -118,7 +122,9 @@ static int read_header(struct pe *p, struct us_err *e)
 	us_cursor_take(&c, 2); /* characteristics */
 	uint64_t magic = us_cursor_fixed(&c, 2);
 	p->is64 = magic == PE32_PLUS;
-	us_cursor_take(&c, p->is64 ? 22 : 26);
+	us_cursor_take(&c, 14);
+	p->entry = us_cursor_fixed(&c, 4);
+	us_cursor_take(&c, p->is64 ? 4 : 8);
 	p->base = us_cursor_fixed(&c, p->is64 ? 8 : 4);
 	p->machine = machine_of(machine);
 	if (c.bad || (magic != PE32 && magic != PE32_PLUS))
@@ -238,6 +244,22 @@ static void put_section(struct made *m, const struct pe *p, const Elf64_Shdr *s)
 	m->section_bytes += size;
 }
 
+static void put_segment(struct made *m, const struct pe *p, const Elf64_Phdr *h)
+{
+	const Elf32_Phdr n = { .p_type = h->p_type,
+			       .p_flags = h->p_flags,
+			       .p_offset = (uint32_t)h->p_offset,
+			       .p_vaddr = (uint32_t)h->p_vaddr,
+			       .p_paddr = (uint32_t)h->p_paddr,
+			       .p_filesz = (uint32_t)h->p_filesz,
+			       .p_memsz = (uint32_t)h->p_memsz,
+			       .p_align = (uint32_t)h->p_align };
+	size_t size = p->is64 ? sizeof(*h) : sizeof(n);
+	memcpy(m->segment + m->segment_bytes, p->is64 ? (const void *)h : &n, size);
+	m->segment_bytes += size;
+	m->n_segment++;
+}
+
 static uint32_t put_name(struct made *m, const char *name, size_t len)
 {
 	uint32_t to = m->n_string;
@@ -302,6 +324,23 @@ static void make_symbols(struct made *m, const struct pe *p, const struct sectio
 		i += make_symbol(m, p, s, i);
 }
 
+/* What is loaded of a section. */
+static void make_segment(struct made *m, const struct pe *p, const struct section *s)
+{
+	put_segment(m, p,
+		    &(Elf64_Phdr){
+			    .p_type = PT_LOAD,
+			    .p_flags = PF_R | (is_code(s) ? PF_X : 0) |
+				       (s->flags & IS_WRITTEN ? PF_W : 0),
+			    .p_offset = FRONT + (uint64_t)s->offset,
+			    .p_vaddr = p->base + s->addr,
+			    .p_paddr = p->base + s->addr,
+			    .p_filesz = s->filesz,
+			    .p_memsz = s->size,
+			    .p_align = 1,
+		    });
+}
+
 static void make_section(struct made *m, const struct pe *p, const struct section *s)
 {
 	const char *name = s->name_at ? string_at(p, s->name_at) : s->name;
@@ -315,6 +354,7 @@ static void make_section(struct made *m, const struct pe *p, const struct sectio
 	if (!debug) {
 		h.sh_flags = SHF_ALLOC | (is_code(s) ? SHF_EXECINSTR : 0);
 		h.sh_addr = p->base + s->addr;
+		make_segment(m, p, s);
 	}
 	m->has_dwarf |= s->filesz && !strcmp(name, ".debug_info");
 	put_section(m, p, &h);
@@ -349,8 +389,9 @@ static int make(struct made *m, const struct pe *p, struct us_err *e)
 	_cleanup_free_ struct section *s = calloc(p->n_section + 1, sizeof(*s));
 	m->symbol = calloc(n + 1, sizeof(Elf64_Sym));
 	m->section = calloc(p->n_section + 3, sizeof(Elf64_Shdr));
+	m->segment = calloc(p->n_section + 1, sizeof(Elf64_Phdr));
 	m->string = calloc(1, (size_t)p->strings_size + all * (NAME + 1) + 4);
-	if (!s || !m->symbol || !m->section || !m->string)
+	if (!s || !m->symbol || !m->section || !m->segment || !m->string)
 		return us_fail(e, -ENOMEM, "no memory for its symbols");
 	m->n_string = 4; /* the first four bytes are the size */
 	if (p->strings_size > 4) {
@@ -377,20 +418,30 @@ static int write_header(const struct pe *p, const struct made *m, int fd)
 {
 	uint16_t n = (uint16_t)(p->n_section + 3);
 	uint64_t table = FRONT + p->size + m->symbol_bytes + m->n_string;
+	uint64_t segments = table + m->section_bytes;
+	uint64_t entry = p->entry ? p->base + p->entry : 0;
 	uint8_t front[FRONT] = { 0 };
 	Elf64_Ehdr h = { .e_type = ET_DYN,
 			 .e_machine = p->machine,
 			 .e_version = EV_CURRENT,
+			 .e_entry = entry,
+			 .e_phoff = m->n_segment ? segments : 0,
 			 .e_shoff = table,
 			 .e_ehsize = sizeof(h),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = m->n_segment,
 			 .e_shentsize = sizeof(Elf64_Shdr),
 			 .e_shnum = n,
 			 .e_shstrndx = (uint16_t)(n - 1) };
 	Elf32_Ehdr small = { .e_type = ET_DYN,
 			     .e_machine = p->machine,
 			     .e_version = EV_CURRENT,
+			     .e_entry = (uint32_t)entry,
+			     .e_phoff = m->n_segment ? (uint32_t)segments : 0,
 			     .e_shoff = (uint32_t)table,
 			     .e_ehsize = sizeof(small),
+			     .e_phentsize = sizeof(Elf32_Phdr),
+			     .e_phnum = m->n_segment,
 			     .e_shentsize = sizeof(Elf32_Shdr),
 			     .e_shnum = n,
 			     .e_shstrndx = (uint16_t)(n - 1) };
@@ -416,6 +467,8 @@ static int write_elf(const struct pe *p, const struct made *m, int fd)
 		r = us_write_all(fd, m->string, m->n_string);
 	if (r == 0)
 		r = us_write_all(fd, m->section, m->section_bytes);
+	if (r == 0)
+		r = us_write_all(fd, m->segment, m->segment_bytes);
 	return r;
 }
 
@@ -443,6 +496,7 @@ static int convert(struct pe *p, struct us_elf_file *ret, struct us_err *e)
 		r = open_elf(p, &m, ret, e);
 	free(m.symbol);
 	free(m.section);
+	free(m.segment);
 	free(m.string);
 	return r;
 }

@@ -3,8 +3,9 @@
  * pe_file.h: reads PE/COFF images (UEFI programs, what mingw links) as ELF files.
  *
  * Sections keep their names and contents, so DWARF in them is found as in ELF.  The
- * COFF symbol table becomes .symtab.  Addresses are those at the ImageBase of the file.
- * Microsoft, "PE Format".  The file is hostile: all that it claims is checked.
+ * COFF symbol table becomes .symtab, each loaded section a segment.  Addresses are
+ * those at the ImageBase of the file. Microsoft, "PE Format".  The file is hostile: all
+ * that it claims is checked.
  */
 #ifndef US_SYMBOL_PE_FILE_H
 #define US_SYMBOL_PE_FILE_H

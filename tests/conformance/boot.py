@@ -431,6 +431,7 @@ class Boot(Profiles, FirstFunctions):
         point("what an entry calls is found", self.entry_calls)
         more("and on other processors", self.entry_calls_elsewhere)
         point("a kernel that is loaded anywhere", self.anywhere)
+        point("what its entry calls", self.entry_calls_anywhere)
         point("a kernel without symbols", self.without_symbols)
         point("a kernel among several images", self.any_image)
         point("the first use of a device", self.device)

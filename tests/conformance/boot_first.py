@@ -77,6 +77,14 @@ class FirstFunctions(Boots):
         self.complaint("twin was not reached in 2 s", "--until", "twin", "-t", "2", "-e", kernel,
                        elf=elf)
 
+    def entry_calls_anywhere(self):
+        """The same kernel, whose function has no usual name."""
+        elf, kernel = anywhere.build(self.us.data("anywhere-first"),
+                                     anywhere.TWINS.replace("kernel_main", "begins"))
+        subprocess.run(["strip", "-s", elf], check=True)
+        at, told = self.moments("--by", "plugin", "-e", kernel, elf=elf)
+        check("begins" in at and "as its code says" in told["first_function"], f"{told}")
+
     def without_symbols(self):
         """Its entry is all there is, and it is said why."""
         elf = self.unseen("leaf", strip=("-s",))

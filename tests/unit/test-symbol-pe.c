@@ -3,6 +3,8 @@
 #include "symbol/pe_file.h"
 
 #include "base/io.h"
+#include "boot/entry.h"
+#include "boot/entry_path.h"
 #include "symbol/elf_image.h"
 
 #include "unit.h"
@@ -66,6 +68,7 @@ static void make(uint16_t machine, uint16_t magic)
 	put(HEADER + 16, N, 4);
 	put(HEADER + 20, 240, 2);
 	put(HEADER + 24, magic, 2);
+	put(HEADER + 24 + 16, 0x1040, 4);
 	if (magic == 0x20b)
 		put(HEADER + 24 + 24, BASE, 8);
 	else
@@ -147,6 +150,33 @@ static void refused(int code, const char *why)
 	assert_non_null(strstr(e.msg, why));
 }
 
+/* What follows the entry, and what compares code, needs them as ELF has them. */
+static void entry_and_segments_are_found(void **state)
+{
+	static const struct {
+		uint16_t machine, magic;
+		uint64_t base;
+	} kind[] = { { 0x8664, 0x20b, BASE }, { 0x14c, 0x10b, 0x400000 } };
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct us_elf_image *i;
+		struct us_err e;
+		uint64_t entry[US_BOOT_MAX_ENTRY], base = kind[k].base;
+		size_t n = 0;
+		make(kind[k].machine, kind[k].magic);
+		assert_int_equal(open_file(&i, &e), 0);
+		const struct us_elf_file *f = us_elf_image_file(i);
+		assert_int_equal(us_boot_entries(f, entry), 1);
+		assert_int_equal(entry[0], base + 0x1040);
+		assert_true(us_boot_is_anywhere(f));
+		const uint8_t *code = us_boot_code_at(f, entry[0], &n);
+		assert_ptr_equal(code, f->bytes + f->code[0].offset + 0x40);
+		assert_int_equal(n, 0x100 - 0x40);
+		assert_int_equal(f->n_segment, 1); /* debug sections are not loaded */
+		us_elf_image_close(i);
+	}
+}
+
 static void others_are_refused(void **state)
 {
 	(void)state;
@@ -197,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_and_dwarf_are_found),
 		cmocka_unit_test(narrow_names_lose_their_underscore),
+		cmocka_unit_test(entry_and_segments_are_found),
 		cmocka_unit_test(others_are_refused),
 		cmocka_unit_test(false_claims_are_refused),
 		cmocka_unit_test(no_byte_leads_astray),

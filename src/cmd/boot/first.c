@@ -52,6 +52,48 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static bool has_entry(const struct us_boot_first *f)
+{
+	uint64_t entry[US_BOOT_MAX_ENTRY];
+	return us_boot_entries(us_elf_image_file(f->kernel), entry);
+}
+
+/* Where the guest has an image that may be anywhere is not known, so that what it calls
+ * has no name: its code tells.  *seen: the guest called it. */
+static int find(struct us_boot_variant *v, struct us_boot_first *f, bool *seen,
+		struct us_err *e)
+{
+	bool plugin = v->way & US_BOOT_BY_PLUGIN;
+	bool moves = us_boot_is_anywhere(us_elf_image_file(f->kernel));
+	int r = plugin && has_entry(f) ? search(v, f, e) : 0;
+	*seen = plugin && has_entry(f) && (f->n_address || !moves);
+	if (r == 0 && !*seen)
+		us_boot_first_follow(f);
+	return r;
+}
+
+static void tell(struct us_boot_variant *v, const struct us_boot_first *f, bool seen,
+		 const char *name)
+{
+	if (f->n_address)
+		snprintf(v->first, sizeof(v->first),
+			 "%.100s: the first function that %.100s calls after its "
+			 "entry, %s",
+			 f->name, name,
+			 seen ? "seen in an earlier boot" : "as its code says");
+	else if (!has_entry(f))
+		snprintf(
+			v->first, sizeof(v->first),
+			"%.100s has no function with a usual name, and no entry point: "
+			"--until names a function",
+			name);
+	else
+		snprintf(v->first, sizeof(v->first),
+			 "%.100s has no function with a usual name, and %s after its "
+			 "entry: --until names one",
+			 name, seen ? "calls none" : "its code calls none");
+}
+
 int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
 		       struct us_err *e)
 {
@@ -59,7 +101,7 @@ int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
 	struct us_symbols *symbols = v->run.images.symbols;
 	uint64_t bias;
 	const struct us_elf_image *kernel = us_boot_variant_kernel(v, &bias);
-	bool plugin = v->way & US_BOOT_BY_PLUGIN;
+	bool seen = false;
 	int r = 0;
 	*ret = (struct us_boot_known){ 0 };
 	if (!kernel || us_boot_has_usual(symbols))
@@ -73,23 +115,10 @@ int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
 			 name);
 		return 0;
 	}
-	if (plugin)
-		r = search(v, &f, e);
-	else
-		us_boot_first_follow(&f);
+	r = find(v, &f, &seen, e);
 	ret->name = f.name;
 	memcpy(ret->address, f.address, sizeof(f.address));
 	ret->n_address = f.n_address;
-	if (f.n_address)
-		snprintf(v->first, sizeof(v->first),
-			 "%.100s: the first function that %.100s calls after its "
-			 "entry, %s",
-			 f.name, name,
-			 plugin ? "seen in an earlier boot" : "as its code says");
-	else
-		snprintf(v->first, sizeof(v->first),
-			 "%.100s has no function with a usual name, and %s after its "
-			 "entry: --until names one",
-			 name, plugin ? "calls none" : "its code calls none");
+	tell(v, &f, seen, name);
 	return r;
 }
