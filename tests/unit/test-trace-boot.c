@@ -64,6 +64,11 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
 	return 2;
 }
 
+const void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn)
+{
+	return insn;
+}
+
 uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dst,
 				size_t size)
 {
