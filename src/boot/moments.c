@@ -35,6 +35,21 @@ static void tell_phase(struct us_booting *b, enum us_boot_kind kind)
 		s->phase = US_EXITS_LOADER;
 }
 
+/* No loader begins behind the kernel's entry: a kernel or a program uses its address.
+ */
+static bool is_late_sector(const struct us_booting *b, size_t point, uint64_t wall)
+{
+	if (b->plan->point[point].kind != US_BOOT_SECTOR)
+		return false;
+	for (size_t i = point + 1; i < b->plan->n; i++) {
+		enum us_boot_kind kind = b->plan->point[i].kind;
+		if ((kind == US_BOOT_ENTRY || kind == US_BOOT_SYMBOL) &&
+		    b->run->at[i].seen && b->run->at[i].clock_ns < wall)
+			return true;
+	}
+	return false;
+}
+
 void us_booting_pass(struct us_booting *b, size_t point, const struct us_boot_moment *m)
 {
 	uint64_t wall = m->wall_ns;
@@ -43,7 +58,7 @@ void us_booting_pass(struct us_booting *b, size_t point, const struct us_boot_mo
 	if (point >= b->plan->n || wall < b->start_ns || (end && wall > end))
 		return;
 	struct us_boot_moment *to = &b->run->at[point];
-	if (to->seen)
+	if (to->seen || is_late_sector(b, point, wall))
 		return;
 	*to = *m;
 	to->seen = true;

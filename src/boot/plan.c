@@ -296,10 +296,13 @@ static int add_text(struct us_boot_plan *p, const char *until, struct us_err *e)
 
 static void add_entry(struct us_boot_plan *p, const struct us_boot_names *n)
 {
-	struct us_boot_point *x = add(p, US_BOOT_SECTOR, "boot sector");
+	struct us_boot_point *x;
 	uint64_t entry[US_BOOT_MAX_ENTRY];
 	size_t n_entry = 0;
-	x->address[x->n_address++] = BOOT_SECTOR;
+	if (n->is_pc) {
+		x = add(p, US_BOOT_SECTOR, "boot sector");
+		x->address[x->n_address++] = BOOT_SECTOR;
+	}
 	x = add(p, US_BOOT_ENTRY, "kernel entry");
 	if (n->linux_kernel)
 		x->address[x->n_address++] = us_boot_linux_entry(n->linux_kernel);

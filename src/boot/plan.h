@@ -94,6 +94,7 @@ struct us_boot_names {
 	const struct us_boot_known *first;
 	const struct us_boot_linux *linux_kernel; /* the booted one, or NULL */
 	const char *no_image; /* why there is none; NULL or "": there are some */
+	bool is_pc;	      /* its firmware may load a boot sector */
 };
 /* Does an image have a function with a usual name? */
 bool us_boot_has_usual(const struct us_symbols *s);

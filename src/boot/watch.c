@@ -44,6 +44,8 @@ static void watch_exactly(struct us_booting *b, size_t point, size_t k)
 	struct us_boot_watch *w = watch(b, point, US_WATCH_INSN, p->address[k],
 					US_WATCH_AT_ONCE);
 	w->exact = p->has_expected[k];
+	/* A kernel and its programs may execute that address, too. */
+	w->only_before = p->kind == US_BOOT_SECTOR;
 	w->unequal = US_WATCH_CODE / 2;
 	memcpy(w->code, p->expected[k], sizeof(w->code));
 }

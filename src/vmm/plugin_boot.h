@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	  "USBOOT07" /* 8 bytes, no NUL */
+#define US_BOOT_MAGIC	  "USBOOT08" /* 8 bytes, no NUL */
 #define US_MAX_WATCH	  64U
 #define US_WATCH_AT_ONCE  UINT32_MAX
 #define US_MAX_BOOT_POINT 24U
@@ -36,6 +36,9 @@ struct us_boot_watch {
 	/* Counts only after a watch for this point was seen; US_WATCH_AT_ONCE: at any
 	 * time. */
 	uint32_t after;
+	/* Does not count any more after a later point's instruction was seen. */
+	uint32_t only_before;
+	uint32_t reserved;
 	/*
 	 * 0: at exactly this address, and if `exact` is set only if this code is there:
 	 * before the kernel, its loader may have run at the address.  Else a power of

@@ -219,6 +219,26 @@ static void what_is_not_counted_is_not_known(void **state)
 	munmap(f, sizeof(*f));
 }
 
+/* A kernel, or a program, may execute the address of a boot sector. */
+static void no_boot_sector_behind_the_entry(void **state)
+{
+	(void)state;
+	struct us_boot_file *f = start_with(true, 2);
+	f->watch[0].point = 1;
+	f->watch[1] = (struct us_boot_watch){ .address = 0x7c00,
+					      .event = US_WATCH_INSN,
+					      .after = US_WATCH_AT_ONCE,
+					      .only_before = true };
+	execute(ENTRY, kernel, 8);
+	execute(0x7c00, loader, 8);
+	assert_true(f->watch[0].wall_ns);
+	assert_false(f->watch[1].wall_ns);
+	f->watch[0].wall_ns = 0;
+	execute(0x7c00, loader, 8);
+	assert_true(f->watch[1].wall_ns);
+	munmap(f, sizeof(*f));
+}
+
 /* QEMU calls nobody if one thread runs all vCPUs. */
 static void a_halt_is_idle(void **state)
 {
@@ -276,6 +296,7 @@ int main(void)
 		cmocka_unit_test(some_of_the_code_is_enough),
 		cmocka_unit_test(without_code_the_address_is_enough),
 		cmocka_unit_test(what_is_not_counted_is_not_known),
+		cmocka_unit_test(no_boot_sector_behind_the_entry),
 		cmocka_unit_test(a_halt_is_idle),
 		cmocka_unit_test(another_version_is_told_apart),
 	};

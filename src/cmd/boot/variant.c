@@ -91,11 +91,14 @@ static bool is_elsewhere(char *const *argv)
 
 /* The points are addresses, registers and code of processors that uniscope knows; what
  * a guest writes is the same for all. */
-static int check_processor(const struct us_boot_variant *v, const char *program,
+static int check_processor(struct us_boot_variant *v, const char *program,
 			   const char *cpu, struct us_err *e)
 {
 	char processor[16];
 	us_qemu_processor(program, cpu, processor, sizeof(processor));
+	/* Of what is no QEMU it is not known. */
+	v->is_pc = !processor[0] || !strcmp(processor, "x86_64") ||
+		   !strcmp(processor, "i386");
 	if ((v->by && !strcmp(v->by, "output")) ||
 	    us_backend_check_processor(processor, e) == 0)
 		return 0;
@@ -104,8 +107,7 @@ static int check_processor(const struct us_boot_variant *v, const char *program,
 }
 
 /* Refuse what nothing can come of, before a boot is waited for. */
-static int check_command(const struct us_boot_variant *v, char *const *argv,
-			 struct us_err *e)
+static int check_command(struct us_boot_variant *v, char *const *argv, struct us_err *e)
 {
 	static const char *const leaves[] = { "daemonize", NULL };
 	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
@@ -239,6 +241,7 @@ static int make_plan(struct us_boot_variant *v, struct us_err *e)
 		.first = first.n_address ? &first : NULL,
 		.linux_kernel = v->linux_kernel,
 		.no_image = v->run.images.n ? NULL : v->run.images.note,
+		.is_pc = v->is_pc,
 	};
 	r = us_boot_plan_make(&v->plan, v->until, v->n_until, &names, v->way, e);
 	us_boot_ways_filter(v, &v->plan);

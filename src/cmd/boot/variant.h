@@ -32,6 +32,7 @@ struct us_boot_variant {
 	char **logged;			    /* with a log; NULL: none */
 	struct us_boot_linux *linux_kernel; /* NULL: it is not a Linux boot image */
 	struct us_boot_plan plan;
+	bool is_pc;	/* the guest may be an x86 machine */
 	bool elsewhere; /* what QEMU's guest writes does not come to standard output */
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
 	char trace[US_PLUGIN_PATH]; /* a pipe; "": none */

@@ -53,9 +53,18 @@ static bool is_seen(const struct us_boot_watch *w)
 	return __atomic_load_n(&w->wall_ns, __ATOMIC_ACQUIRE);
 }
 
+static bool is_behind(const struct us_boot_watch *w)
+{
+	for (unsigned k = 0; k < n_watch; k++)
+		if (file->watch[k].event == US_WATCH_INSN &&
+		    file->watch[k].point > w->point && is_seen(&file->watch[k]))
+			return true;
+	return false;
+}
+
 static bool is_due(const struct us_boot_watch *w)
 {
-	if (is_seen(w))
+	if (is_seen(w) || (w->only_before && is_behind(w)))
 		return false;
 	if (w->after == US_WATCH_AT_ONCE)
 		return true;
