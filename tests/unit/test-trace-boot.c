@@ -252,6 +252,8 @@ static void a_halt_is_idle(void **state)
 	execute(ENTRY, kernel, 8);
 	execute(ENTRY + 0x20, halts, 1);
 	assert_false(f->watch[1].wall_ns);
+	us_boot_on_idle(0); /* as for a reset of the machine */
+	assert_false(f->watch[1].wall_ns);
 	execute(ENTRY + 0x20, halts, 2);
 	assert_in_range(f->watch[1].wall_ns, f->watch[0].wall_ns, UINT64_MAX);
 	/* Known code is not translated again. */

@@ -232,9 +232,12 @@ static void note_idle(unsigned i, uint64_t before)
 			note(&file->watch[k], i, before);
 }
 
+/* QEMU also calls this where it stops the vCPUs, as for a reset of the machine.  Where
+ * instructions that halt are known, watch_halt() tells. */
 void us_boot_on_idle(unsigned i)
 {
-	note_idle(i, 0);
+	if (!arch)
+		note_idle(i, 0);
 }
 
 static void on_idle(qemu_plugin_id_t id, unsigned i)
@@ -256,9 +259,10 @@ static bool awaits_idle(void)
 	return false;
 }
 
-/* If one thread runs all vCPUs (-icount, thread=single), QEMU does not report an idle
- * one, and what it executes has to tell.  Firmware halts, too, and its code may be the
- * kernel's later, so this does not ask whether it is time. */
+/* What a vCPU executes tells that it becomes idle: QEMU reports also those that it
+ * stops, and none if one thread runs them all (-icount, thread=single).  Firmware
+ * halts, too, and its code may be the kernel's later, so this does not ask whether it
+ * is time. */
 static void watch_halt(struct qemu_plugin_tb *tb, size_t n)
 {
 	if (!arch || !awaits_idle())
