@@ -17,6 +17,7 @@ static const struct {
 	[US_BOOT_IN_FIRMWARE] = { "firmware", US_BOOT_START },
 	[US_BOOT_IN_LOADER] = { "loader", US_BOOT_SECTOR },
 	[US_BOOT_IN_KERNEL] = { "kernel", US_BOOT_ENTRY },
+	[US_BOOT_UNKNOWN] = { "unknown", 0 },
 };
 
 const char *us_boot_phase_name(enum us_boot_phase phase)
@@ -26,21 +27,43 @@ const char *us_boot_phase_name(enum us_boot_phase phase)
 
 /* ---- One variant ---- */
 
-/* The point with which a phase begins, if all runs passed it. */
-static size_t begin_of(const struct us_boot_side *s, int phase)
+/* The point with which a phase begins, if all runs passed it on their way. */
+static size_t reached(const struct us_boot_side *s, int phase)
 {
 	size_t point = us_boot_point_of(s->plan, phases[phase].begin);
-	for (size_t i = 0; point != NOWHERE && i < s->n_run; i++)
-		if (!s->run[i].at[point].seen)
+	size_t goal = us_boot_goal(s->plan);
+	for (size_t i = 0; point != NOWHERE && i < s->n_run; i++) {
+		const struct us_boot_moment *at = s->run[i].at;
+		if (!at[point].seen ||
+		    (at[goal].seen && at[goal].wall_ns < at[point].wall_ns))
 			return NOWHERE;
+	}
 	return point;
+}
+
+/* The last phase that all runs reached. */
+static int last_of(const struct us_boot_side *s)
+{
+	int k = US_BOOT_IN_KERNEL;
+	while (k > 0 && reached(s, k) == NOWHERE)
+		k--;
+	return k;
+}
+
+/* The same, but NOWHERE if it is not known where the phase ends. */
+static size_t begin_of(const struct us_boot_side *s, int phase)
+{
+	int last = last_of(s);
+	if (phase == US_BOOT_UNKNOWN)
+		return last == US_BOOT_IN_KERNEL ? NOWHERE : reached(s, last);
+	return phase == last && last != US_BOOT_IN_KERNEL ? NOWHERE : reached(s, phase);
 }
 
 static size_t end_of(const struct us_boot_side *s, int phase)
 {
-	for (int k = phase + 1; k < US_N_BOOT_PHASE; k++)
-		if (begin_of(s, k) != NOWHERE)
-			return begin_of(s, k);
+	for (int k = phase + 1; k < US_BOOT_UNKNOWN; k++)
+		if (reached(s, k) != NOWHERE)
+			return reached(s, k);
 	return us_boot_goal(s->plan);
 }
 
@@ -96,7 +119,8 @@ static size_t list_pairs(struct us_boot_side *side, size_t n, struct pair *ret)
 		struct us_boot_side *b = &side[i];
 		ret[got++] = (struct pair){ side, b, US_N_BOOT_PHASE, &b->later };
 		for (int k = 0; k < US_N_BOOT_PHASE; k++) {
-			b->in_both[k] = side->has_phase[k] && b->has_phase[k];
+			b->in_both[k] = side->has_phase[k] && b->has_phase[k] &&
+					k != US_BOOT_UNKNOWN;
 			if (b->in_both[k])
 				ret[got++] = (struct pair){ side, b, k,
 							    &b->later_in[k] };

@@ -3,8 +3,10 @@
  * phases.h: the phases that all kinds of boots have, and how boots of several variants
  * differ in them.
  *
- * A phase ends where the next phase begins that all runs have reached; the last one
- * ends at the last wanted point.  Together they are the whole boot.
+ * A phase ends where the next phase begins that all runs have reached; the kernel's
+ * ends at the last wanted point.  If not all runs were seen to reach the kernel, nobody
+ * knows where the phase before it ends: then it is unknown what that, and all until the
+ * last wanted point, belongs to.  Together they are the whole boot.
  */
 #ifndef US_BOOT_PHASES_H
 #define US_BOOT_PHASES_H
@@ -17,6 +19,7 @@ enum us_boot_phase {
 	US_BOOT_IN_FIRMWARE, /* up to a disk's first sector, or the kernel's entry */
 	US_BOOT_IN_LOADER,   /* from that sector to the kernel's entry */
 	US_BOOT_IN_KERNEL,
+	US_BOOT_UNKNOWN, /* to the last wanted point; it is compared with nothing */
 	US_N_BOOT_PHASE,
 };
 const char *us_boot_phase_name(enum us_boot_phase phase);

@@ -92,6 +92,38 @@ static void not_in_all_runs(void **state)
 	assert_int_equal(us_boot_sides_measure(NULL, 0), 0);
 }
 
+/* One variant's kernel is not seen to begin: neither firmware nor loader is blamed. */
+static void a_phase_without_end_is_unknown(void **state)
+{
+	static struct us_boot_run run[2][RUNS];
+	struct us_boot_side side[2] = {
+		{ .plan = &plan, .run = run[0], .n_run = RUNS },
+		{ .plan = &plan, .run = run[1], .n_run = RUNS }
+	};
+	uint64_t seed = 5;
+	(void)state;
+	for (unsigned i = 0; i < RUNS; i++) {
+		boot(&run[0][i], &seed, false, 0);
+		boot(&run[1][i], &seed, false, 1000);
+		run[1][i].at[3].seen = false;
+	}
+	assert_int_equal(us_boot_sides_measure(side, 2), 0);
+	assert_true(side[1].has_phase[US_BOOT_IN_VMM]);
+	assert_false(side[1].has_phase[US_BOOT_IN_FIRMWARE]);
+	assert_false(side[1].in_both[US_BOOT_IN_FIRMWARE]);
+	assert_true(side[1].has_phase[US_BOOT_UNKNOWN]);
+	assert_true(side[1].phase[US_BOOT_UNKNOWN].value > 1000 * MS);
+	assert_false(side[0].has_phase[US_BOOT_UNKNOWN]);
+	assert_true(us_rank_differs(&side[1].later));
+	/* Nor does a phase begin behind the goal. */
+	for (unsigned i = 0; i < RUNS; i++)
+		run[0][i].at[3].wall_ns = run[0][i].at[4].wall_ns + 1;
+	assert_int_equal(us_boot_sides_measure(side, 2), 0);
+	assert_false(side[0].has_phase[US_BOOT_IN_KERNEL]);
+	assert_true(side[0].has_phase[US_BOOT_UNKNOWN]);
+	assert_false(side[1].in_both[US_BOOT_UNKNOWN]);
+}
+
 static bool any_differs(const struct us_boot_side *s)
 {
 	bool any = us_rank_differs(&s->later);
@@ -162,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(phases_are_the_whole),
 		cmocka_unit_test(not_in_all_runs),
+		cmocka_unit_test(a_phase_without_end_is_unknown),
 		cmocka_unit_test(equal_variants),
 		cmocka_unit_test(a_delay_is_found),
 	};

@@ -95,6 +95,15 @@ static void make_bars(struct comparison *c)
 	}
 }
 
+/* Has the phase a column?  That for what is unknown is rarely needed. */
+static bool shows(const struct comparison *c, int phase)
+{
+	bool some = phase != US_BOOT_UNKNOWN;
+	for (size_t i = 0; !some && i < c->n; i++)
+		some = c->side[i].has_phase[phase];
+	return some;
+}
+
 static void print_row(const struct comparison *c, size_t i)
 {
 	const struct us_boot_side *s = &c->side[i];
@@ -106,7 +115,7 @@ static void print_row(const struct comparison *c, size_t i)
 	for (int k = 0; k < US_N_BOOT_PHASE; k++)
 		if (s->has_phase[k])
 			printf(" %8.1f", s->phase[k].value / MS);
-		else
+		else if (shows(c, k))
 			printf(" %8s", "-");
 	printf(" %6.2f\n", s->total.value / c->side[0].total.value);
 }
@@ -152,17 +161,21 @@ static void print_unseen(const struct comparison *c, size_t i)
 {
 	const struct us_boot_variant *v = &c->list.v[i].boot;
 	char name[NAME];
-	if (v->way != US_BOOT_BY_OUTPUT)
-		return;
 	us_printable(name, sizeof(name), name_of(c, i));
-	printf("%s: its phases cannot be seen here: %s\n", name, v->unseen);
+	if (v->way == US_BOOT_BY_OUTPUT)
+		printf("%s: its phases cannot be seen here: %s\n", name, v->unseen);
+	else if (c->side[i].has_phase[US_BOOT_UNKNOWN])
+		printf("%s: no kernel entry was seen: where its last phase before that "
+		       "ends is unknown\n",
+		       name);
 }
 
 static void print(const struct comparison *c, const struct us_bars *b)
 {
 	printf("%s\n\n%-16s %8s  %-15s", c->about, "", "total", "95 %");
 	for (int k = 0; k < US_N_BOOT_PHASE; k++)
-		printf(" %8s", us_boot_phase_name((enum us_boot_phase)k));
+		if (shows(c, k))
+			printf(" %8s", us_boot_phase_name((enum us_boot_phase)k));
 	printf(" %6s\n", "ratio");
 	for (size_t i = 0; i < c->n; i++)
 		print_row(c, i);

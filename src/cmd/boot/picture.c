@@ -11,7 +11,7 @@
 _Static_assert(US_MAX_BAR_PART >= US_BOOT_MAX_POINT, "each point has a part");
 
 const char us_boot_point_letters[] = "abcdefghijklmnopqrstuvwxyz";
-const char us_boot_phase_letters[] = "vflk";
+const char us_boot_phase_letters[] = "vflk?";
 
 int us_boot_picture_open(struct us_boot_picture *p, const char *path, struct us_err *e)
 {
