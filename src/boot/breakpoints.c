@@ -19,7 +19,12 @@
 #define PROOF	     (2 * US_NS_PER_SEC)
 #define RESET_IP     0xfff0 /* x86's, relative to a code segment that begins high */
 #define RESET_VECTOR 0xfffffff0
-#define PATIENCE     (5 * US_NS_PER_SEC) /* for an answer while the guest is stopped */
+/* x86's registers behind the program counter, as QEMU's stub numbers them. */
+#define TO_CS	      2
+#define TO_CR0	      11
+#define SEGMENT_SIZE  4
+#define CR0_PROTECTED 1
+#define PATIENCE      (5 * US_NS_PER_SEC) /* for an answer while the guest is stopped */
 
 struct us_boot_breakpoints {
 	struct us_gdb gdb;
@@ -85,13 +90,16 @@ static int go_on(struct us_boot_breakpoints *b, uint64_t *ret_ns, struct us_err 
 
 /* The stub's number of the program counter, for the processors that QEMU emulates or
  * runs here: x86-64; arm64 and riscv; i386. */
-static const unsigned pc_numbers[] = { 16, 32, 8 };
+#define ARM64_PC 32
+static const unsigned pc_numbers[] = { 16, ARM64_PC, 8 };
 #define N_PC_NUMBERS (sizeof(pc_numbers) / sizeof(pc_numbers[0]))
 
-static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret,
-		   struct us_err *e)
+/* The register's size in bytes; 0: the stub has none of this number. */
+static int read_register(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret,
+			 struct us_err *e)
 {
 	char body[16];
+	int size = 0;
 	snprintf(body, sizeof(body), "p%x", number);
 	int r = ask(b, body, e);
 	*ret = 0;
@@ -101,8 +109,16 @@ static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret
 		if (high < 0 || low < 0)
 			break;
 		*ret |= (uint64_t)(high << 4 | low) << 4 * i;
+		size++;
 	}
-	return r;
+	return r < 0 ? r : size;
+}
+
+static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret,
+		   struct us_err *e)
+{
+	int r = read_register(b, number, ret, e);
+	return r < 0 ? r : 0;
 }
 
 /*
@@ -197,12 +213,34 @@ uint64_t us_boot_breakpoints_start_ns(const struct us_boot_breakpoints *b)
 	return b->start_ns;
 }
 
+/*
+ * Of x86, the program counter is relative to the code segment, and breakpoints are not.
+ * In real mode the segment's number says where it begins; elsewhere it begins at 0, in
+ * all kernels of today.  No other processor has a register of 4 bytes there.
+ */
+static int add_segment(struct us_boot_breakpoints *b, unsigned pc_number, uint64_t *pc,
+		       struct us_err *e)
+{
+	uint64_t cs, cr0;
+	if (*pc > UINT16_MAX || pc_number == ARM64_PC)
+		return 0;
+	int r = read_register(b, pc_number + TO_CS, &cs, e);
+	if (r != SEGMENT_SIZE || cs > UINT16_MAX)
+		return r < 0 ? r : 0;
+	r = read_register(b, pc_number + TO_CR0, &cr0, e);
+	if (r > 0 && !(cr0 & CR0_PROTECTED))
+		*pc += cs << 4;
+	return r < 0 ? r : 0;
+}
+
 static int find_hit(struct us_boot_breakpoints *b, size_t *ret, struct us_err *e)
 {
 	*ret = b->n;
 	for (size_t k = 0; k < N_PC_NUMBERS; k++) {
 		uint64_t pc;
 		int r = read_pc(b, pc_numbers[k], &pc, e);
+		if (r == 0)
+			r = add_segment(b, pc_numbers[k], &pc, e);
 		if (r < 0)
 			return r;
 		for (size_t i = 0; i < b->n; i++)
@@ -297,7 +335,8 @@ int us_boot_breakpoints_hear(struct us_boot_breakpoints *b, struct us_boot_hit *
 	r = find_hit(b, &i, e);
 	if (r == 0 && i == b->n && ++b->n_false > MAX_FALSE)
 		r = us_fail(e, -ENOTSUP,
-			    "the guest stops where no breakpoint is set: this KVM does "
+			    "the guest stops where no breakpoint is known to be: in a "
+			    "code segment that does not begin at 0, or this KVM does "
 			    "not support hardware breakpoints properly");
 	if (r == 0 && i < b->n)
 		r = take_hit(b, i, ret, e);

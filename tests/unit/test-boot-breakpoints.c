@@ -28,6 +28,8 @@ struct page {
 	unsigned
 		n_loader; /* times that a loader runs at ENTRY before the kernel does */
 	bool blind;	  /* memory cannot be read */
+	uint32_t cs;	  /* its code segment begins at 16 times this, if it is real */
+	uint64_t cr0;
 	atomic_uint steps, passed; /* how often it came by; breakpoint set or not */
 	atomic_bool armed;
 };
@@ -79,7 +81,7 @@ static void run(struct stub *s)
 	}
 	while (atomic_load(&s->page->passed) <= s->page->n_loader) {
 		atomic_fetch_add(&s->page->passed, 1);
-		s->pc = ENTRY;
+		s->pc = ENTRY - (s->page->cr0 ? 0 : (uint64_t)s->page->cs << 4);
 		if (atomic_load(&s->page->armed)) {
 			say(s, "S05");
 			return;
@@ -95,6 +97,10 @@ static void answer(struct stub *s, const char *body)
 		say(s, "l<target/>");
 	} else if (!strcmp(body, "p10")) {
 		say_hex(s, &s->pc, 8);
+	} else if (!strcmp(body, "p12")) {
+		say_hex(s, &s->page->cs, 4);
+	} else if (!strcmp(body, "p1b")) {
+		say_hex(s, &s->page->cr0, 8);
 	} else if (body[0] == 'p') {
 		say(s, "E14");
 	} else if (body[0] == 'Z' || body[0] == 'z') {
@@ -146,6 +152,9 @@ struct scene {
 	struct us_boot_breakpoints *b;
 };
 
+static uint32_t code_segment;
+static uint64_t control = 1;
+
 static void scene_open(struct scene *s, unsigned n_loader, bool blind)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -158,6 +167,8 @@ static void scene_open(struct scene *s, unsigned n_loader, bool blind)
 	assert_ptr_not_equal(s->page, MAP_FAILED);
 	s->page->n_loader = n_loader;
 	s->page->blind = blind;
+	s->page->cs = code_segment;
+	s->page->cr0 = control;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 	assert_int_equal(listen(fd, 1), 0);
@@ -246,12 +257,28 @@ static void without_code_the_address_is_enough(void **state)
 	scene_close(&s);
 }
 
+/* The stub gives the place in the segment. */
+static void a_segment_of_real_mode_is_added(void **state)
+{
+	(void)state;
+	struct scene s;
+	code_segment = 0xffff;
+	control = 0;
+	assert_int_equal(stops(&s, 0, true, false), 1);
+	scene_close(&s);
+	control = 1; /* then its number says nothing */
+	assert_int_equal(stops(&s, 0, true, false), 1);
+	scene_close(&s);
+	code_segment = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loader_is_passed),
 		cmocka_unit_test(a_loader_that_loops_there_is_given_up),
 		cmocka_unit_test(without_code_the_address_is_enough),
+		cmocka_unit_test(a_segment_of_real_mode_is_added),
 	};
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
