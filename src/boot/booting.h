@@ -14,7 +14,7 @@
 
 #include <time.h>
 
-#define US_BOOTING_LINE	 512 /* bytes of a line that are matched */
+#define US_BOOTING_LINE	 512 /* bytes of a line that are matched at once */
 #define US_BOOTING_HOLDS 32
 
 struct us_booting {
@@ -41,6 +41,8 @@ struct us_booting {
 	clockid_t cpu;	   /* the CPU time of its process */
 	char line[US_BOOTING_LINE];
 	size_t line_n;
+	bool line_cut;	   /* it began earlier */
+	unsigned sequence; /* where a control sequence of the output is (output.c) */
 };
 
 /* Times are those of CLOCK_MONOTONIC, in ns. */

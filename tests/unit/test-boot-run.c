@@ -271,6 +271,58 @@ static void output_does_not_lead_back(void **state)
 	assert_int_equal(point_after_output("\\001"), 1);
 }
 
+/* ---- What the guest writes ---- */
+
+/* Is there a line of the output, as printf has it, that matches? */
+static bool is_matched(const char *output, const char *regex)
+{
+	char script[256];
+	char *argv[] = { "sh", "-c", script, NULL };
+	struct us_boot_plan plan = {
+		.point = { { .kind = US_BOOT_LAUNCH },
+			   { .kind = US_BOOT_TEXT, .wanted = true } },
+		.n = 2,
+	};
+	const struct us_boot_how how = { .argv = argv,
+					 .timeout_ns = 50 * US_NS_PER_SEC,
+					 .stopped = stopped };
+	struct us_boot_run run;
+	struct us_err e;
+	snprintf(script, sizeof(script), "printf '%s'", output);
+	assert_int_equal(regcomp(&plan.point[1].text, regex, REG_EXTENDED | REG_NOSUB),
+			 0);
+	is_stopped = false;
+	assert_int_equal(us_boot_run(&plan, &how, &run, &e), 0);
+	regfree(&plan.point[1].text);
+	return run.at[1].seen;
+}
+
+static void a_screen_has_lines(void **state)
+{
+	(void)state;
+	assert_true(
+		is_matched("\\033[2J\\033[01;01HMENU\\033[25;01HREADY>", "^READY>$"));
+	assert_true(is_matched("MENU\\033[25;01HREADY>", "^MENU$"));
+	assert_false(is_matched("MENU\\033[25;01HREADY>", "MENU.*READY"));
+	assert_true(is_matched("[\\033[0;32m  OK  \\033[0m] up", "^\\[  OK  ] up$"));
+	assert_true(is_matched("one\\033[3Ctwo", "^one two$"));
+	assert_true(is_matched("\\033]0;title\\007root#", "^root#$"));
+	/* A sequence that comes in two parts; and one that is broken off. */
+	assert_true(is_matched("\\033[3'; sleep 0.2; printf '1mred", "^red$"));
+	assert_true(is_matched("\\033[3\\nnext", "^next$"));
+}
+
+/* What comes late in it is found, and does not count as its begin. */
+static void a_line_has_any_length(void **state)
+{
+	(void)state;
+	assert_true(is_matched("begin %3000s late", "late$"));
+	assert_true(is_matched("begin %3000s late", "^begin"));
+	assert_false(is_matched("begin %3000s late", "^ "));
+	assert_false(is_matched("begin %3000s late", "begin  *$"));
+	assert_true(is_matched("%3000s\\nnext", "^next$"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +330,8 @@ int main(void)
 		cmocka_unit_test(it_ends_in_time),
 		cmocka_unit_test(it_ends_when_stopped),
 		cmocka_unit_test(the_stub_ends_before_the_vmm),
+		cmocka_unit_test(a_screen_has_lines),
+		cmocka_unit_test(a_line_has_any_length),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
