@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 
 #define SECOND US_NS_PER_SEC
@@ -210,6 +211,28 @@ static pid_t thread_of(pid_t pid)
 	return tid;
 }
 
+/* A debugger has all of the VMM's threads, and none is known to run the vCPU. */
+static void a_tracer_of_unknown_threads_is_named(void **state)
+{
+	static struct run r;
+	const struct us_target t = { .guest = &r.guest };
+	struct us_err e = { 0 };
+	(void)state;
+	begin(&r, (struct mini_layout){ 0 }, spins, sizeof(spins));
+	us_backend_close(r.b);
+	r.b = NULL;
+	pid_t tid = thread_of(r.vmm.pid);
+	while (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		usleep(1000);
+	r.guest.vcpu[0].tid = 0;
+	assert_int_not_equal(us_backend_open(&t, "kvm", &r.b, NULL, 0, &e), 0);
+	print_message("# %s\n", e.msg);
+	assert_non_null(strstr(e.msg, "traces it already"));
+	kill(r.vmm.pid, SIGKILL);
+	waitpid(tid, NULL, __WALL); /* else its process cannot be */
+	mini_stop(&r.vmm);
+}
+
 /* On a busy host its thread may not be found at once. */
 static void await_samples(struct run *r)
 {
@@ -392,6 +415,7 @@ int main(void)
 		cmocka_unit_test(a_thread_may_end_before_it_is_attached_to),
 		cmocka_unit_test(a_thread_may_be_created_behind_the_first_look),
 		cmocka_unit_test(a_machine_that_is_made_anew_is_another),
+		cmocka_unit_test(a_tracer_of_unknown_threads_is_named),
 		cmocka_unit_test(a_thread_without_a_cpu_is_ready),
 		cmocka_unit_test(a_late_stop_does_not_count_for_the_next_start),
 		cmocka_unit_test(the_share_that_waits_is_right),

@@ -67,6 +67,9 @@ static int open_parts(struct us_kvm *k, const struct us_target *t, struct us_err
 	if (k->pidfd < 0)
 		return k->pidfd;
 	int r = us_kvm_match_threads(&k->match, &k->guest, e);
+	/* The threads are known only now; or another tracer keeps them from it. */
+	if (!r)
+		r = us_kvm_refuse_tracer(&k->guest, k->match.refused, e);
 	if (!r)
 		r = open_ram(k, t, e);
 	for (unsigned i = 0; !r && i < k->guest.n_vcpu; i++) {

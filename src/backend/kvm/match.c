@@ -101,6 +101,7 @@ static void match_running(struct us_kvm_match *m, struct us_guest *g, pid_t tid)
 	if (m->n_asked == US_KVM_MAX_ASKED || !us_job_hold())
 		return;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		m->refused = errno == EPERM ? tid : m->refused;
 		us_job_let_go();
 		return;
 	}
@@ -170,16 +171,17 @@ void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g)
 	(void)r; /* if the VMM has ended, its other threads show that */
 }
 
-static bool is_worth(const struct us_guest *g, int rounds)
+static bool is_worth(const struct us_kvm_match *m, const struct us_guest *g, int rounds)
 {
 	unsigned n = count_unmatched(g);
-	return n && rounds < (n < g->n_vcpu ? ROUNDS : ROUNDS_NONE);
+	bool long_one = n == g->n_vcpu && !m->refused;
+	return n && rounds < (long_one ? ROUNDS_NONE : ROUNDS);
 }
 
 int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_err *e)
 {
 	/* A vCPU thread may be outside KVM_RUN at this moment: look again. */
-	for (int round = 0; is_worth(g, round); round++) {
+	for (int round = 0; is_worth(m, g, round); round++) {
 		if (round)
 			usleep(ROUND_US);
 		us_kvm_match_settle(m, g);

@@ -17,6 +17,7 @@
 struct us_kvm_match {
 	pid_t asked[US_KVM_MAX_ASKED]; /* traced, asked to stop, not resumed yet */
 	unsigned n_asked;
+	pid_t refused; /* a running thread that could not be traced, or 0 */
 };
 
 /*

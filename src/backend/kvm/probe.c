@@ -13,8 +13,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define STATUS_SIZE 4096
+#define MOMENT_US   2000
 
 /* The number after "Name:" in the text of a status file; 0 if it is not there. */
 static unsigned long long status_field(const char *status, const char *name, int base)
@@ -25,25 +27,49 @@ static unsigned long long status_field(const char *status, const char *name, int
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
 }
 
-static int refuse_other_tracer(const struct us_guest *g, struct us_err *e)
+static pid_t tracer_now(const struct us_guest *g, pid_t tid)
 {
+	char path[64], status[STATUS_SIZE];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", g->pid, tid);
+	if (us_read_file(AT_FDCWD, path, status, sizeof(status)) <= 0)
+		return 0;
+	return (pid_t)status_field(status, "TracerPid", 10);
+}
+
+/* 0: nobody, or only for a moment, as another uniscope does. */
+static pid_t tracer_of(const struct us_guest *g, pid_t tid)
+{
+	pid_t tracer = tracer_now(g, tid);
+	if (!tracer)
+		return 0;
+	usleep(MOMENT_US);
+	return tracer_now(g, tid) == tracer ? tracer : 0;
+}
+
+static int refuse_tracer(pid_t tid, pid_t tracer, struct us_err *e)
+{
+	char path[64], name[32] = "?";
+	snprintf(path, sizeof(path), "/proc/%d/comm", tracer);
+	us_read_file(AT_FDCWD, path, name, sizeof(name));
+	name[strcspn(name, "\n")] = '\0';
+	us_fail(e, -EBUSY, "attach to thread %d: pid %d (%s) traces it already", tid,
+		tracer, name);
+	us_hint(e, "end pid %d, or detach it", tracer);
+	return -EBUSY;
+}
+
+int us_kvm_refuse_tracer(const struct us_guest *g, pid_t tid, struct us_err *e)
+{
+	unsigned unknown = 0;
+	pid_t tracer;
 	for (unsigned i = 0; i < g->n_vcpu; i++) {
-		char path[64], status[STATUS_SIZE], name[32] = "?";
-		pid_t tid = g->vcpu[i].tid;
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/status", g->pid, tid);
-		if (!tid || us_read_file(AT_FDCWD, path, status, sizeof(status)) <= 0)
-			continue;
-		pid_t tracer = (pid_t)status_field(status, "TracerPid", 10);
-		if (!tracer)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/comm", tracer);
-		us_read_file(AT_FDCWD, path, name, sizeof(name));
-		name[strcspn(name, "\n")] = '\0';
-		us_fail(e, -EBUSY, "attach to thread %d: pid %d (%s) traces it already",
-			tid, tracer, name);
-		us_hint(e, "end pid %d, or detach it", tracer);
-		return -EBUSY;
+		pid_t its = g->vcpu[i].tid;
+		unknown += !its;
+		if (its && (tracer = tracer_of(g, its)))
+			return refuse_tracer(its, tracer, e);
 	}
+	if (unknown && tid && (tracer = tracer_of(g, tid)))
+		return refuse_tracer(tid, tracer, e);
 	return 0;
 }
 
@@ -178,7 +204,7 @@ int us_kvm_probe(const struct us_target *t, struct us_err *why)
 		r = refuse_protected(g, why);
 	if (!r)
 		r = us_kvm_may_look(g, why);
-	return r ? r : refuse_other_tracer(g, why);
+	return r ? r : us_kvm_refuse_tracer(g, 0, why);
 }
 
 static int refuse_no_kvm(const struct us_host *h, struct us_err *why)

@@ -22,6 +22,13 @@ US_MUST_CHECK int us_kvm_probe(const struct us_target *t, struct us_err *why);
 US_MUST_CHECK int us_kvm_refuse_protected(const struct us_guest *g, struct us_err *e);
 
 /*
+ * -EBUSY, and who it is: another tracer has a vCPU's thread; or tid, and no thread is
+ * known of some vCPU.  tid 0: of those no thread is asked for.
+ */
+US_MUST_CHECK int us_kvm_refuse_tracer(const struct us_guest *g, pid_t tid,
+				       struct us_err *e);
+
+/*
  * May this process read the VMM's memory and its threads' system calls?  Tested by
  * copying one of its descriptors, for which the kernel requires the same as for ptrace.
  * -EPERM.
