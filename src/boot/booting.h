@@ -14,8 +14,9 @@
 
 #include <time.h>
 
-#define US_BOOTING_LINE	 512 /* bytes of a line that are matched at once */
-#define US_BOOTING_HOLDS 32
+#define US_BOOTING_LINE 512 /* bytes of a line that are matched at once */
+/* Of the stub, with the one before the first instruction. */
+#define US_BOOTING_HOLDS (US_BREAKPOINT_MAX_STOP + 1)
 
 struct us_booting {
 	const struct us_boot_plan *plan;

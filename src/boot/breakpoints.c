@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #define CONNECT_MS   1000
-#define MAX_FALSE    16 /* stops at no breakpoint */
-#define MAX_LOADER   64 /* stops in a loader, at one breakpoint */
 #define PROOF	     (2 * US_NS_PER_SEC)
 #define RESET_IP     0xfff0 /* x86's, relative to a code segment that begins high */
 #define RESET_VECTOR 0xfffffff0
@@ -281,7 +279,7 @@ static int pass_loader(struct us_boot_breakpoints *b, struct breakpoint *at,
 		       struct us_err *e)
 {
 	int r = change(b, 'z', at->address, e);
-	if (r < 0 || ++at->n_loader >= MAX_LOADER)
+	if (r < 0 || ++at->n_loader >= US_BREAKPOINT_MAX_LOADER)
 		return r;
 	r = us_gdb_put(&b->gdb, "s");
 	if (r == 0)
@@ -315,7 +313,7 @@ static int take_hit(struct us_boot_breakpoints *b, size_t i, struct us_boot_hit 
 	} else {
 		r = pass_loader(b, at, e);
 	}
-	if (r == 0 && (kernel || at->n_loader >= MAX_LOADER))
+	if (r == 0 && (kernel || at->n_loader >= US_BREAKPOINT_MAX_LOADER))
 		forget(b, i);
 	return r;
 }
@@ -333,7 +331,7 @@ int us_boot_breakpoints_hear(struct us_boot_breakpoints *b, struct us_boot_hit *
 	if (us_gdb_stop_kind(b->gdb.parser.body, b->gdb.parser.len) != US_GDB_STOPPED)
 		return 0;
 	r = find_hit(b, &i, e);
-	if (r == 0 && i == b->n && ++b->n_false > MAX_FALSE)
+	if (r == 0 && i == b->n && ++b->n_false > US_BREAKPOINT_MAX_FALSE)
 		r = us_fail(e, -ENOTSUP,
 			    "the guest stops where no breakpoint is known to be: in a "
 			    "code segment that does not begin at 0, or this KVM does "

@@ -16,7 +16,12 @@
 
 #include "boot/plan.h"
 
-#define US_MAX_BREAKPOINT 4 /* number of x86's debug registers */
+#define US_MAX_BREAKPOINT	 4  /* number of x86's debug registers */
+#define US_BREAKPOINT_MAX_LOADER 64 /* stops in a loader, at one breakpoint */
+#define US_BREAKPOINT_MAX_FALSE	 16 /* stops at no breakpoint */
+/* The most stops of one boot. */
+#define US_BREAKPOINT_MAX_STOP                                                         \
+	(US_MAX_BREAKPOINT * US_BREAKPOINT_MAX_LOADER + US_BREAKPOINT_MAX_FALSE)
 
 struct us_boot_breakpoints;
 

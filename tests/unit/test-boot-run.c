@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "boot/booting.h"
 #include "boot/breakpoints.h"
 #include "boot/run.h"
 #include "vmm/plugin_boot.h"
@@ -323,6 +324,19 @@ static void a_line_has_any_length(void **state)
 	assert_true(is_matched("%3000s\\nnext", "^next$"));
 }
 
+/* ---- Stops of the stub ---- */
+
+/* A loader that passes each breakpoint as often as it may. */
+static void each_stop_is_left_out(void **state)
+{
+	static struct us_booting b;
+	const uint64_t n = US_MAX_BREAKPOINT * 64 + 1;
+	(void)state;
+	for (uint64_t i = 0; i < n; i++)
+		us_booting_hold(&b, 10 * i, 10 * i + 1);
+	assert_int_equal(us_booting_stood_until(&b, 10 * n), n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +344,7 @@ int main(void)
 		cmocka_unit_test(it_ends_in_time),
 		cmocka_unit_test(it_ends_when_stopped),
 		cmocka_unit_test(the_stub_ends_before_the_vmm),
+		cmocka_unit_test(each_stop_is_left_out),
 		cmocka_unit_test(a_screen_has_lines),
 		cmocka_unit_test(a_line_has_any_length),
 	};
