@@ -173,6 +173,34 @@ static bool is_entry_of_trap(const struct us_tracker *t, const struct us_track_s
 	return !t->link && t->next == US_NEXT_TRAP && f && f->function != s->in;
 }
 
+/* Does a call's return address lie at sp of this stack? */
+static bool has_call(const struct us_track_stack *s, uint64_t sp)
+{
+	uint32_t n = us_track_n(s);
+	while (n && s->frame[n - 1].sp < sp)
+		n--;
+	return n && s->frame[n - 1].sp == sp && s->frame[n - 1].kind == US_TRACK_CALL;
+}
+
+void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
+			 uint64_t sp, unsigned word)
+{
+	own_stack(t);
+	if (!is_entry_of_trap(t, s))
+		settle(t, s->in); /* the frame of a function without a name, too */
+	bool back = has_call(t->stack, sp);
+	if (!back && t->unsure) {
+		struct us_track_memory m = us_track_memory_of(t, sp);
+		const struct us_track_stack *left = us_track_stacks_left(
+			t->stacks, t->stack, sp, &m);
+		back = left && has_call(left, sp);
+	}
+	if (back)
+		us_track_return(t, s, sp, 2 * word);
+	else
+		us_track_jump(t, s);
+}
+
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s)
 {
 	own_stack(t);

@@ -365,6 +365,10 @@ void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t
 /* A return has loaded its return address from sp; word: bytes of the address. */
 void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
 		     unsigned word);
+/* The same for x86's far return, whose next word is the code segment.  It is a jump if
+ * no call has stored an address at sp. */
+void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
+			 uint64_t sp, unsigned word);
 /* A function's first instruction is about to be executed. */
 void us_track_enter(struct us_tracker *t, const struct us_track_entry *e);
 /* About to be executed: a jump that may lead to a function's first instruction, or the

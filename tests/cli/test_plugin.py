@@ -43,13 +43,70 @@ table:	.skip 4096
 stack:
 """
 
+# Calls through a code segment, and a change of it that is no call.
+FAR_CALLS = """
+	.section .multiboot, "a"
+	.long 0x1badb002, 0, -0x1badb002
+	.text
+	.globl _start
+	.type _start, @function
+_start:	mov $stack, %esp
+	lgdt gdtp
+	ljmp $8, $main
+	.size _start, . - _start
+	.type main, @function
+main:	mov $0x10, %eax
+	mov %eax, %ss
+	mov $100, %ecx
+1:	lcall $8, $direct
+	pushl $3
+	lcall *pointer
+	call reload
+	loop 1b
+	lidt table
+	ud2
+	.size main, . - main
+	.type direct, @function
+direct:	call leaf
+	lret
+	.size direct, . - direct
+	.type by_pointer, @function
+by_pointer:
+	call leaf
+	lret $4
+	.size by_pointer, . - by_pointer
+	.type reload, @function
+reload:	push %cs
+	push $2f
+	lret
+2:	call leaf
+	ret
+	.size reload, . - reload
+	.type leaf, @function
+leaf:	ret
+	.size leaf, . - leaf
+	.balign 8
+gdt:	.quad 0, 0x00cf9a000000ffff, 0x00cf92000000ffff
+gdtp:	.word 23
+	.long gdt
+pointer:
+	.long by_pointer
+	.word 8
+	.bss
+table:	.skip 4096
+stack:
+"""
+
 
 class Plugin(GuestCli):
     def guest_of_two_names(self):
         """Of which one function has two."""
+        return self.guest_of(TWO_NAMES)
+
+    def guest_of(self, text):
         image, source = self.path("two"), self.path("two.s")
         with open(source, "w") as f:
-            f.write(TWO_NAMES)
+            f.write(text)
         subprocess.run(["as", "--32", "-o", source + ".o", source], check=True)
         subprocess.run(["ld", "-m", "elf_i386", "-z", "noexecstack", "-Ttext=0x100000",
                         "--section-start=.multiboot=0xff000", "-o", image, source + ".o"],
@@ -77,6 +134,17 @@ class Plugin(GuestCli):
                    self.path("x"), *guest)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("note: _also_work"), 1, done.stderr)
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_far_calls(self):
+        done = run("count", "-o", self.path("x"), *self.guest_of(FAR_CALLS))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run("report", "-f", "folded", "-o", "-", self.path("x"))
+        counts = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+        self.assertEqual({stack: int(n) for stack, n in counts.items() if stack.startswith("main;")},
+                         {"main;direct": 200, "main;direct;leaf": 100, "main;by_pointer": 200,
+                          "main;by_pointer;leaf": 100, "main;reload": 500, "main;reload;leaf": 100})
+        self.assertFalse([stack for stack in counts if stack.startswith("[interrupts]")])
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_qemu_that_refuses_its_command(self):

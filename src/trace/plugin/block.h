@@ -27,7 +27,10 @@ struct us_block {
 /* Request a callback before the instruction is executed. */
 void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
 		     const struct us_point *p);
-/* The same, with this instruction's own point. */
+/* The same for when it accesses memory. */
+void us_block_at_access(const struct us_block *b, us_vcpu_mem *cb,
+			const struct us_point *p);
+/* As us_block_before(), with this instruction's own point. */
 void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb);
 /* A guest's address as code of this block means it: in its layer. */
 uint64_t us_block_address(const struct us_block *b, uint64_t gva);
@@ -43,6 +46,10 @@ bool us_is_in_other(const struct us_block *b, uint64_t gva);
 struct us_point *us_block_point(const struct us_block *b, uint64_t target);
 /* Is the target of this call in the same function, but not its start? */
 bool us_is_no_call(const struct us_block *b, uint64_t target);
+
+/* far.c: x86's far calls and returns. */
+void us_far_add_call(const struct us_block *b);
+void us_far_add_return(const struct us_block *b);
 
 /* link.c: where calls leave the return address in a register. */
 void us_link_add_call(const struct us_block *b);

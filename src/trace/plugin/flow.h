@@ -28,6 +28,7 @@ enum us_flow_link {
 
 struct us_flow_insn {
 	enum us_flow flow;
+	bool far;	  /* a call or return of x86 with a code segment */
 	bool has_target;  /* a call, jump or branch: to target */
 	bool loads_stack; /* the stack pointer gets an unrelated value */
 	bool halts;	  /* waits for an interrupt: hlt, mwait, wfi */

@@ -390,8 +390,8 @@ void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
 					       (void *)(uintptr_t)p);
 }
 
-static void on_memory(const struct us_block *b, us_vcpu_mem *cb,
-		      const struct us_point *p)
+void us_block_at_access(const struct us_block *b, us_vcpu_mem *cb,
+			const struct us_point *p)
 {
 	qemu_plugin_register_vcpu_mem_cb(b->insn, cb, us_plugin_reads(),
 					 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)p);
@@ -440,10 +440,10 @@ static void add_call(const struct us_block *b)
 	bool named = c->target && c->target != &us_track_unnamed &&
 		     c->in != &us_track_unnamed;
 	if (!b->flow.has_target)
-		on_memory(b, on_call_by_memory, p);
+		us_block_at_access(b, on_call_by_memory, p);
 	else
-		on_memory(b, named && c->in != c->target ? on_call_of_other : on_call,
-			  p);
+		us_block_at_access(
+			b, named && c->in != c->target ? on_call_of_other : on_call, p);
 }
 
 static void add_return(const struct us_block *b)
@@ -451,7 +451,7 @@ static void add_return(const struct us_block *b)
 	struct us_point *p = us_block_point(b, 0);
 	if (!p)
 		return;
-	on_memory(b, on_return, p);
+	us_block_at_access(b, on_return, p);
 }
 
 static void add_iret(const struct us_block *b)
@@ -460,7 +460,7 @@ static void add_iret(const struct us_block *b)
 	if (!p)
 		return;
 	us_block_before(b, before_iret, p);
-	on_memory(b, on_iret, p);
+	us_block_at_access(b, on_iret, p);
 }
 
 void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb)
@@ -496,12 +496,16 @@ static void add_flow(struct us_block *b)
 		note_label(b);
 		if (us_plugin.arch->link)
 			us_link_add_call(b);
+		else if (b->flow.far)
+			us_far_add_call(b);
 		else
 			add_call(b);
 		break;
 	case US_FLOW_RETURN:
 		if (us_plugin.arch->link)
 			us_link_add_return(b);
+		else if (b->flow.far)
+			us_far_add_return(b);
 		else
 			add_return(b);
 		break;

@@ -19,6 +19,7 @@ struct us_plugin_vcpu {
 	uint64_t step, back;	 /* calls.h */
 	uint64_t halted_at;	 /* instructions executed when it last halted */
 	bool iret;		 /* the first load of an iret is still to come */
+	uint8_t far;		 /* accesses of a far call or return still to come */
 	bool was_reset;	   /* reset with the machine; its thread does not know yet */
 	uint64_t reset_at; /* valid if it has executed this many instructions, or: */
 #define US_RESET_ANYWAY UINT64_MAX

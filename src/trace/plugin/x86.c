@@ -61,6 +61,17 @@ static bool repeats(const uint8_t *code, size_t at)
 	return false;
 }
 
+/* A call or return that also stores or loads the code segment, which may begin
+ * anywhere: the target is not known. */
+static bool is_far(const uint8_t *op, size_t n, struct us_flow_insn *ret)
+{
+	bool call = op[0] == 0x9a || (op[0] == 0xff && n > 1 && (op[1] >> 3 & 7) == 3);
+	ret->far = call || op[0] == 0xca || op[0] == 0xcb;
+	if (ret->far)
+		ret->flow = call ? US_FLOW_CALL : US_FLOW_RETURN;
+	return ret->far;
+}
+
 /* Instructions that the unwinder's decoder does not distinguish. */
 static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
 {
@@ -73,11 +84,10 @@ static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
 		ret->flow = US_FLOW_TRAP;
 	else if (two && (op[1] == 0x07 || op[1] == 0x35))
 		ret->flow = US_FLOW_LEAVE;
-	else if (op[0] == 0xea || op[0] == 0xca || op[0] == 0xcb || op[0] == 0x9a ||
-		 (op[0] == 0xff && n > 1 && (reg == 3 || reg == 5)))
+	else if (op[0] == 0xea || (op[0] == 0xff && n > 1 && reg == 5))
 		ret->flow = US_FLOW_JUMP; /* far: any target */
 	else
-		return false;
+		return is_far(op, n, ret);
 	return true;
 }
 
