@@ -24,6 +24,7 @@
 #define MAX_FDS	     (1u << 16)
 #define MAX_CONFIG   (1u << 20)
 #define OPEN_AT_ONCE 4
+#define MAX_PARENTS  8
 
 /* Linux may lack kcmp(), and a container's filter may refuse it: then it is not known.
  */
@@ -85,13 +86,14 @@ static void note_machine(pid_t pid, struct machines *m, int fd)
 }
 
 /* Collect the vCPUs among the open files; *ret_kvm: the process has a VM or has
- * /dev/kvm open. */
-static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
+ * /dev/kvm open; *ret_vm: the descriptor of a machine, or -1. */
+static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm, int *ret_vm)
 {
 	DIR *d = us_proc_folder(proc, "fd");
 	if (!d)
 		return -errno;
 	*ret_kvm = false;
+	*ret_vm = -1;
 	struct machines m = { .fd = -1 };
 	int r = 0;
 	unsigned n = 0;
@@ -112,9 +114,40 @@ static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 		*ret_kvm = *ret_kvm || m.fd >= 0 || !strcmp(to, "/dev/kvm");
 	}
 	closedir(d);
+	*ret_vm = m.fd;
 	/* No file says whose a vCPU is; one vCPU alone is read rightly in any case. */
 	g->several = g->several || (m.more && g->n_vcpu > 1);
 	return r;
+}
+
+static bool has_same(pid_t a, pid_t b, int fd)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_FILE, fd, fd) == 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	struct us_proc_stat s;
+	_cleanup_close_ int proc = us_proc_open(pid);
+	return proc >= 0 && us_proc_stat(proc, &s) == 0 ? s.parent : 0;
+}
+
+/*
+ * KVM lets only the memory that made a machine run it.  A process that the VMM forked,
+ * and that executes nothing else, has the VMM's files by the same numbers, but a memory
+ * of its own.  Returns the VMM; 0: it is this process, or that is not known.  (uniscope
+ * takes files of vCPUs for a moment, but none of machines.)
+ */
+static pid_t maker_of(const struct us_guest *g, int vm)
+{
+	pid_t pid = parent_of(g->pid);
+	for (unsigned i = 0; g->n_vcpu && i < MAX_PARENTS && pid > 1; i++) {
+		if (has_same(pid, g->pid, vm) && has_same(pid, g->pid, g->vcpu[0].fd))
+			return syscall(SYS_kcmp, pid, g->pid, KCMP_VM, 0, 0) > 0 ? pid
+										 : 0;
+		pid = parent_of(pid);
+	}
+	return 0;
 }
 
 /* The VMM's working directory, relative to its own root directory. */
@@ -356,14 +389,20 @@ static bool judge(bool runs_guest, bool has_kvm, const struct us_cmdline *c,
 	return true;
 }
 
-static bool inspect(int proc, const struct us_proc_args *args, struct us_guest *g)
+/* *ret_maker: the process that runs the machine whose files this one has, or 0. */
+static bool inspect(int proc, const struct us_proc_args *args, struct us_guest *g,
+		    pid_t *ret_maker)
 {
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
 	if (!c)
 		return false;
 	bool kvm = false;
+	int vm = -1;
 	name_vmm(proc, args, g);
-	g->limited = scan_fds(proc, g, &kvm) < 0;
+	g->limited = scan_fds(proc, g, &kvm, &vm) < 0;
+	*ret_maker = maker_of(g, vm);
+	if (*ret_maker)
+		return false;
 	if (!g->n_vcpu && !us_vmm_is_known(g->vmm))
 		return false;
 	bool runs = us_cmdline_parse(g->vmm, args->argc, args->argv, c);
@@ -425,15 +464,25 @@ int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 			       pid);
 	_cleanup_free_ struct us_guest *g = calloc(1, sizeof(*g));
 	bool found = g;
+	pid_t maker = 0;
 	if (found) {
 		g->pid = pid;
 		g->start_time = before.start_time;
-		found = us_proc_uid(proc, &g->uid) == 0 && inspect(proc, &args, g) &&
+		found = us_proc_uid(proc, &g->uid) == 0 &&
+			inspect(proc, &args, g, &maker) &&
 			us_proc_stat(proc, &after) == 0 && after.state != 'Z';
 	}
 	us_proc_args_fini(&args);
+	char comm[64];
+	if (maker) {
+		us_fail(e, -ENOENT,
+			"inspect pid %d (%s): it has the files of a guest that pid %d "
+			"runs, from which it was forked",
+			pid, us_printable(comm, sizeof(comm), before.comm), maker);
+		us_hint(e, "name pid %d", maker);
+		return -ENOENT;
+	}
 	if (!found) {
-		char comm[64];
 		us_fail(e, -ENOENT,
 			"inspect pid %d (%s): this is no guest that uniscope knows: it "
 			"has no KVM vCPU, and is not known as a QEMU with TCG",

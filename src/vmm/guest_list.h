@@ -104,8 +104,9 @@ struct us_guest_list {
 US_MUST_CHECK int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e);
 void us_guest_list_fini(struct us_guest_list *l);
 
-/* Fill *ret for one process. -ENOENT: it is no guest; -EMFILE, -ENFILE: there are too
- * few descriptors to tell. */
+/* Fill *ret for one process. -ENOENT: it is no guest, or a helper that a VMM forked,
+ * which has the VMM's files; -EMFILE, -ENFILE: there are too few descriptors to tell.
+ */
 US_MUST_CHECK int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e);
 
 /*

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -338,6 +339,20 @@ static void *run_vcpu(void *arg)
 	return NULL;
 }
 
+static pid_t *helper; /* shared with the VMM; NULL: it has none */
+
+static void fork_helper(void)
+{
+	pid_t pid = fork();
+	if (pid) {
+		*helper = pid;
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
 /* vcpus: of each machine; negative: with numbers that no other machine uses. */
 static void be_own_vmm(int machines, int vcpus, int report)
 {
@@ -358,6 +373,8 @@ static void be_own_vmm(int machines, int vcpus, int report)
 		if (dup(second) < 0 || dup(vm) < 0)
 			_exit(1);
 	}
+	if (helper)
+		fork_helper();
 	int work[2] = { second, report };
 	pthread_t t;
 	if (pthread_create(&t, NULL, run_vcpu, work))
@@ -436,6 +453,37 @@ static void finds_any_vmm(void **state)
 	assert_int_equal(g.n_vcpu_beyond, 6);
 	for (unsigned i = 0; i < g.n_vcpu; i++)
 		assert_int_equal(g.vcpu[i].index, i);
+	end_own_vmm(&v);
+}
+
+/* It has the files of its VMM, and cannot run the guest. */
+static void a_forked_helper_is_no_guest(void **state)
+{
+	(void)state;
+	if (!have_kvm()) {
+		print_message("# SKIP: no /dev/kvm here\n");
+		skip();
+	}
+	static struct us_guest g;
+	struct us_guest_list l;
+	struct us_err e = { 0 };
+	char vmm[32];
+	helper = mmap(NULL, sizeof(*helper), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(helper != MAP_FAILED);
+	struct own_vmm v = start_own_vmm(1, 2);
+	assert_true(*helper > 0);
+	assert_int_equal(us_guest_inspect(v.pid, &g, &e), 0);
+	assert_int_equal(us_guest_inspect(*helper, &g, &e), -ENOENT);
+	snprintf(vmm, sizeof(vmm), "that pid %d runs", v.pid);
+	assert_non_null(strstr(e.msg, vmm));
+	assert_int_equal(us_guest_list_scan(&l, &e), 0);
+	assert_true(in_list(&l, v.pid));
+	assert_false(in_list(&l, *helper));
+	us_guest_list_fini(&l);
+	kill(*helper, SIGKILL);
+	munmap(helper, sizeof(*helper));
+	helper = NULL;
 	end_own_vmm(&v);
 }
 
@@ -574,6 +622,7 @@ int main(void)
 		cmocka_unit_test(makes_paths_absolute),
 		cmocka_unit_test(finds_files_outside_a_jail),
 		cmocka_unit_test(finds_any_vmm),
+		cmocka_unit_test(a_forked_helper_is_no_guest),
 		cmocka_unit_test(sees_little_of_another_user),
 		cmocka_unit_test(reaches_into_namespaces),
 	};
