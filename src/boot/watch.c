@@ -123,7 +123,8 @@ void us_booting_watch_read(struct us_booting *b)
 	if (!f)
 		return;
 	uint64_t made = __atomic_load_n(&f->made_ns, __ATOMIC_ACQUIRE);
-	b->run->n_start = __atomic_load_n(&f->n_start, __ATOMIC_RELAXED);
+	if (!b->done_ns) /* what comes behind the goal is no matter */
+		b->run->n_start = __atomic_load_n(&f->n_start, __ATOMIC_RELAXED);
 	b->run->uncounted = __atomic_load_n(&f->uncounted, __ATOMIC_RELAXED);
 	if (made)
 		us_booting_pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU),

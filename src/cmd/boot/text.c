@@ -187,6 +187,26 @@ static void print_cost(const struct us_boot_report *r)
 	       PLURAL(r->n_alone));
 }
 
+/* The most in one run; 0: not known. */
+static uint64_t starts_of(const struct us_boot_report *r)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->run[i].n_start > n)
+			n = r->run[i].n_start;
+	return n;
+}
+
+/* A point may be one of a later boot than the one before it. */
+static void print_starts(const struct us_boot_report *r)
+{
+	uint64_t n = starts_of(r);
+	if (n > 1)
+		printf("the guest started %s%llu times: it was reset, and the times "
+		       "are those of all its boots together\n",
+		       r->n > 1 ? "up to " : "", (unsigned long long)n);
+}
+
 void us_boot_print(const struct us_boot_report *r)
 {
 	printf("%s, %zu run%s; medians, in ms since the VMM was launched%s\n\n", r->vmm,
@@ -206,6 +226,7 @@ void us_boot_print(const struct us_boot_report *r)
 		puts(text);
 	}
 	print_unseen(r);
+	print_starts(r);
 	if (why_uncounted(r))
 		printf("instructions are not counted: %s\n", why_uncounted(r));
 	print_cost(r);
@@ -261,6 +282,7 @@ void us_boot_print_json(const struct us_boot_report *r)
 	us_json_str(&j, "unseen_instructions", why_uncounted(r));
 	us_json_str(&j, "device", r->n_device ? r->device : NULL);
 	us_json_str(&j, "first_function", r->first[0] ? r->first : NULL);
+	us_json_u64(&j, "starts", starts_of(r));
 	us_json_array(&j, "points");
 	for (size_t i = 0; i < r->summary.n; i++)
 		json_point(&j, r, i);
