@@ -185,11 +185,21 @@ static bool move_in(struct folder *f, const struct us_replay_span *s)
 	return true;
 }
 
+/* A call is written once, where it began.  False: there is no room. */
+static bool goes_on(struct folder *f, const struct us_replay_span *s)
+{
+	struct task *t = &f->task[s->stack];
+	if (t->n_guest == MAX_GUESTS)
+		return false;
+	t->guest[t->n_guest++] = (struct guest){ s->depth, NO_HOME };
+	return true;
+}
+
 static int enter(void *ctx, const struct us_replay_span *s)
 {
 	const struct us_trace_out *o = ctx;
 	struct folder *f = o->state;
-	if (s->moved && move_in(f, s))
+	if (s->moved ? move_in(f, s) : s->again && goes_on(f, s))
 		return 0;
 	int rc = end_away(o, &f->task[s->stack], s->begin_ns);
 	return rc ? rc : put(o, s, TYPE_ENTRY, s->begin_ns);

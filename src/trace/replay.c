@@ -34,7 +34,8 @@ struct us_replay {
 	struct us_syscalls *syscalls;
 	uint64_t last_ns;
 	struct stack stack[US_REPLAY_STACKS];
-	uint16_t on[US_MAX_VCPUS]; /* the vCPU's stack */
+	uint16_t on[US_MAX_VCPUS];  /* the vCPU's stack */
+	uint16_t was[US_MAX_VCPUS]; /* the one before */
 	uint64_t n_event;
 };
 
@@ -84,6 +85,16 @@ static struct us_replay_span span_of(const struct us_replay *r,
 					.vcpu = e->vcpu,
 					.interrupt = e->kind == US_EVENT_INTERRUPT,
 					.known = e->kind != US_EVENT_OPEN };
+}
+
+/* The function's entry was not seen, at least not here. */
+static int on_open(struct us_replay *r, const struct us_timeline_event *e)
+{
+	const struct stack *was = &r->stack[r->was[e->vcpu]];
+	struct us_replay_span span = span_of(r, e);
+	span.again = !r->stack[span.stack].n && was->n && was->v[was->n - 1].shown &&
+		     was->v[was->n - 1].span.function == e->number;
+	return enter(r, e, span);
 }
 
 /* The function on top of the stack; as: whether it ended or moved. */
@@ -182,6 +193,8 @@ static int on_stack(struct us_replay *r, const struct us_timeline_event *e)
 		return bring(r, to, e);
 	if (e->number & US_EVENT_FORGET)
 		rc = forget(r, to, e);
+	if (to != from)
+		r->was[e->vcpu] = from;
 	r->on[e->vcpu] = to;
 	if (!r->stack[to].seen)
 		r->stack[to].first_ns = e->t_ns;
@@ -226,8 +239,9 @@ static int on_event(void *ctx, const struct us_timeline_event *e)
 	switch ((enum us_event_kind)e->kind) {
 	case US_EVENT_ENTER:
 	case US_EVENT_INTERRUPT:
-	case US_EVENT_OPEN:
 		return enter(r, e, span_of(r, e));
+	case US_EVENT_OPEN:
+		return on_open(r, e);
 	case US_EVENT_EXIT:
 		return on_exit_of(r, e);
 	case US_EVENT_JUMP:
@@ -253,7 +267,7 @@ int us_replay_new(uint64_t insn_ns, const struct us_replay_ops *ops, void *ctx,
 	r->ctx = ctx;
 	r->opts = opts;
 	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
-		r->on[i] = UNKNOWN(i);
+		r->on[i] = r->was[i] = UNKNOWN(i);
 	for (unsigned i = 0; i < US_REPLAY_STACKS; i++)
 		r->stack[i].root = UINT32_MAX;
 	int rc = us_timeline_new(insn_ns, on_event, r, &r->timeline);

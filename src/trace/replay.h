@@ -28,6 +28,9 @@ struct us_replay_span {
 	bool ended;	/* its exit was seen; else it is unknown */
 	/* It continues on another stack: it is left on one and entered on the other. */
 	bool moved;
+	/* Not known, and innermost on the stack that its vCPU was on before, too:
+	 * perhaps the same call, which has loaded another stack pointer. */
+	bool again;
 };
 
 struct us_replay_ops {

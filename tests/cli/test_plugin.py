@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -97,6 +98,33 @@ table:	.skip 4096
 stack:
 """
 
+# A function that goes to another stack, calls from there, and never returns.
+NEW_STACK = """
+	.section .multiboot, "a"
+	.long 0x1badb002, 0, -0x1badb002
+	.text
+	.globl _start
+	.type _start, @function
+_start:	mov $first, %esp
+	call begin
+	.size _start, . - _start
+	.type begin, @function
+begin:	call work
+	mov $second, %esp
+	call work
+	call work
+	lidt table
+	ud2
+	.size begin, . - begin
+	.type work, @function
+work:	ret
+	.size work, . - work
+	.bss
+table:	.skip 65536
+first:	.skip 65536
+second:
+"""
+
 
 class Plugin(GuestCli):
     def guest_of_two_names(self):
@@ -145,6 +173,23 @@ class Plugin(GuestCli):
                          {"main;direct": 200, "main;direct;leaf": 100, "main;by_pointer": 200,
                           "main;by_pointer;leaf": 100, "main;reload": 500, "main;reload;leaf": 100})
         self.assertFalse([stack for stack in counts if stack.startswith("[interrupts]")])
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_a_call_on_two_stacks(self):
+        """Is one for uftrace, too."""
+        done = run("trace", "-o", self.path("x"), *self.guest_of(NEW_STACK))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.path("x.uftrace")
+        done = run("replay", "-o", folder, self.path("x"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entries = []
+        for name in os.listdir(folder):
+            if name.endswith(".dat"):
+                with open(os.path.join(folder, name), "rb") as f:
+                    entries += [what >> 16 for _, what in struct.iter_unpack("<QQ", f.read())
+                                if what & 3 == 0]
+        calls = sorted(entries.count(x) for x in set(entries))
+        self.assertEqual(calls, [1, 1, 3])  # _start, begin, work
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_qemu_that_refuses_its_command(self):
