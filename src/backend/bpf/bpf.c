@@ -138,7 +138,8 @@ static void describe(struct us_bpf_session *b)
 	if (m->n_slot_left_out)
 		at += (size_t)snprintf(
 			b->base.caution + at, sizeof(b->base.caution) - at,
-			"%u small memory slots are not read; ", m->n_slot_left_out);
+			"%u of %u memory slots are not read, which --backend kvm can; ",
+			m->n_slot_left_out, m->n_slot_left_out + m->n_slot);
 	if (m->guest.n_vcpu_beyond)
 		snprintf(b->base.caution + at, sizeof(b->base.caution) - at,
 			 "%u more vCPUs are not sampled: uniscope supports %d at most",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* machine.c: see machine.h. */
 #include "backend/bpf/machine.h"
+
+#include "backend/bpf/slots.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
@@ -13,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_SLOTS    512   /* read at most; the largest are kept */
+/* Read at most: the kernel's file of them has no more room (bpf_seq_read(): 8 pages).
+ */
+#define MAX_SLOTS    1024
 #define SEARCHES     3	   /* for new vCPUs, after a sign of one */
 #define FIRST_TRIES  10	   /* for the thread of any vCPU, ... */
 #define FIRST_US     10000 /* ... and the time between them */
@@ -32,16 +36,17 @@ static int find_slots(struct us_bpf_machine *m, struct us_bpf_found_slot *slot,
 		if (m->vcpu[i])
 			n = us_bpf_find_slots(m->programs, m->guest.pid, m->vcpu[i],
 					      slot, MAX_SLOTS, e);
+	if (n == -E2BIG || n == MAX_SLOTS) {
+		us_fail(e, -E2BIG,
+			"pid %d has %d or more memory slots, which bpf cannot read",
+			m->guest.pid, MAX_SLOTS);
+		us_hint(e, "--backend kvm");
+		return -E2BIG;
+	}
 	if (n == 0)
 		return us_fail(e, -ENOENT, "pid %d has given its guest no memory",
 			       m->guest.pid);
 	return n;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct us_bpf_found_slot *x = a, *y = b;
-	return x->size < y->size ? 1 : x->size > y->size ? -1 : 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -94,11 +99,7 @@ int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e)
 	int found = find_slots(m, slot, e);
 	if (found < 0)
 		return found;
-	unsigned n = 0;
-	for (int i = 0; i < found; i++)
-		if (slot[i].size)
-			slot[n++] = slot[i];
-	qsort(slot, n, sizeof(*slot), by_size);
+	unsigned n = us_bpf_join_slots(slot, (unsigned)found);
 	m->n_slot = n < US_BPF_MAX_REGIONS ? n : US_BPF_MAX_REGIONS;
 	m->n_slot_left_out = n - m->n_slot;
 	tell_programs(m, slot, m->n_slot);

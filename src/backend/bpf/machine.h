@@ -27,7 +27,7 @@ struct us_bpf_machine {
 	uint64_t not_run;	/* bit n: no thread has run vCPU n yet */
 	uint64_t foreign[US_MAX_VCPUS];	  /* of each row, at that time */
 	unsigned searches, searches_left; /* for vCPUs; left: still to do */
-	unsigned n_slot;		  /* slots of memory */
+	unsigned n_slot;		  /* slots of memory, those joined as one */
 	unsigned n_slot_left_out;	  /* slots that did not fit */
 	struct us_mem mem;	 /* reads the VMM's process, through its regions */
 	struct us_lazy_ram lazy; /* its lazy memory when it was opened */
