@@ -12,18 +12,28 @@
 #include <unistd.h>
 
 #define EVERY_NS    (100 * US_NS_PER_MS)
+#define MOVED_NS    US_NS_PER_SEC /* to look whether it was moved */
 #define MOST_LEVELS 16
 
-bool us_frozen_path(const char *cgroup, char *ret, size_t size)
+/* Its path in the line of a hierarchy, "4:freezer:/x"; NULL: it is of another. */
+static const char *path_in(const char *line, bool v1)
 {
-	const char *line = cgroup;
-	while (line && strncmp(line, "0::/", 4)) {
+	if (!v1)
+		return strncmp(line, "0::/", 4) ? NULL : line + 3;
+	line += strspn(line, "0123456789");
+	return strncmp(line, ":freezer:/", 10) ? NULL : line + 9;
+}
+
+bool us_frozen_path(const char *cgroup, bool v1, char *ret, size_t size)
+{
+	const char *line = cgroup, *path = NULL;
+	while (line && !(path = path_in(line, v1))) {
 		line = strchr(line, '\n');
 		line += line != NULL;
 	}
 	if (!line)
 		return false;
-	line += 3;
+	line = path;
 	size_t n = strcspn(line, "\n");
 	if (n >= size || !strncmp(line, "/..", 3))
 		return false;
@@ -57,35 +67,61 @@ static bool is_any_asked(int dir)
 	return false;
 }
 
+static int open_below(const char *mount, const char *path)
+{
+	char whole[PATH_MAX + 64];
+	snprintf(whole, sizeof(whole), "%s%s", mount, path);
+	return open(whole, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void look_up(struct us_frozen *f)
+{
+	char name[64], text[2 * PATH_MAX], path[PATH_MAX];
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/cgroup", f->pid, f->tid);
+	if (us_read_file(AT_FDCWD, name, text, sizeof(text)) <= 0)
+		return;
+	if (us_frozen_path(text, false, path, sizeof(path))) {
+		f->dir = open_below("/sys/fs/cgroup", path);
+		if (f->dir < 0) /* a host that has both versions */
+			f->dir = open_below("/sys/fs/cgroup/unified", path);
+	}
+	if (us_frozen_path(text, true, path, sizeof(path)))
+		f->v1_dir = open_below("/sys/fs/cgroup/freezer", path);
+}
+
 void us_frozen_open(struct us_frozen *f, pid_t pid, pid_t tid)
 {
-	/* The second: a host that has both versions. */
-	static const char *const mounts[] = { "/sys/fs/cgroup",
-					      "/sys/fs/cgroup/unified" };
-	char name[64], text[2 * PATH_MAX], path[PATH_MAX], whole[PATH_MAX + 64];
-	*f = (struct us_frozen){ .dir = -1 };
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/cgroup", pid, tid);
-	if (us_read_file(AT_FDCWD, name, text, sizeof(text)) <= 0 ||
-	    !us_frozen_path(text, path, sizeof(path)))
-		return;
-	for (size_t i = 0; f->dir < 0 && i < sizeof(mounts) / sizeof(*mounts); i++) {
-		snprintf(whole, sizeof(whole), "%s%s", mounts[i], path);
-		f->dir = open(whole, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
+	*f = (struct us_frozen){ .pid = pid, .tid = tid, .dir = -1, .v1_dir = -1 };
+	look_up(f);
 }
 
 void us_frozen_close(struct us_frozen *f)
 {
 	if (f->dir >= 0)
 		close(f->dir);
-	f->dir = -1;
+	if (f->v1_dir >= 0)
+		close(f->v1_dir);
+	f->dir = f->v1_dir = -1;
+}
+
+static bool is_v1_asked(int dir)
+{
+	char text[16];
+	return us_read_file(dir, "freezer.state", text, sizeof(text)) > 0 &&
+	       text[0] == 'F';
 }
 
 bool us_frozen_now(struct us_frozen *f, uint64_t now_ns)
 {
-	if (f->dir < 0 || (f->read_ns && now_ns - f->read_ns < EVERY_NS))
+	if (f->read_ns && now_ns - f->read_ns < EVERY_NS)
 		return f->is;
 	f->read_ns = now_ns;
-	f->is = is_any_asked(f->dir);
+	if (f->pid && now_ns - f->open_ns >= MOVED_NS) {
+		f->open_ns = now_ns;
+		us_frozen_close(f);
+		look_up(f);
+	}
+	f->is = (f->dir >= 0 && is_any_asked(f->dir)) ||
+		(f->v1_dir >= 0 && is_v1_asked(f->v1_dir));
 	return f->is;
 }

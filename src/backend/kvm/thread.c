@@ -28,7 +28,7 @@ int us_kvm_thread_open(struct us_kvm_thread *t, pid_t pid, const struct us_vcpu 
 		.vcpu = *which,
 		.stat_fd = -1,
 		.schedstat_fd = -1,
-		.frozen = { .dir = -1 },
+		.frozen = { .dir = -1, .v1_dir = -1 },
 	};
 	t->syscall_fd = open_file(pid, t->tid, "syscall", e);
 	if (t->syscall_fd >= 0)
@@ -149,10 +149,11 @@ enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
 	default:
 		if (!us_kvm_thread_is_in_run(t))
 			*ret_asleep = US_KVM_IN_VMM;
+		else if ((state == 'S' || state == 'D') && /* D: by cgroup v1 */
+			 us_frozen_now(&t->frozen, us_now_ns()))
+			*ret_asleep = US_KVM_STOPPED_ALL;
 		else if (state != 'S')
 			*ret_asleep = US_KVM_IN_RUN_BUSY;
-		else if (us_frozen_now(&t->frozen, us_now_ns()))
-			*ret_asleep = US_KVM_STOPPED_ALL;
 		else
 			*ret_asleep = US_KVM_IN_RUN;
 	}

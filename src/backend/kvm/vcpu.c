@@ -119,7 +119,7 @@ int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		.thread = { .syscall_fd = -1,
 			    .stat_fd = -1,
 			    .schedstat_fd = -1,
-			    .frozen = { .dir = -1 } },
+			    .frozen = { .dir = -1, .v1_dir = -1 } },
 	};
 	us_kvm_patience_open(&v->patience);
 	int r = open_parts(v, pidfd, pid, which, e);
