@@ -2,6 +2,8 @@
 /* code_rule.c: see code_rule.h. */
 #include "unwind/code_rule.h"
 
+#include "unwind/code_map.h"
+
 bool us_code_place_has(const struct us_code_place *at, us_gva pc)
 {
 	return at->end == 0 || (pc >= at->start && pc < at->end);
@@ -10,6 +12,11 @@ bool us_code_place_has(const struct us_code_place *at, us_gva pc)
 bool us_code_place_runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
 {
 	return pc < at->end && next >= at->end;
+}
+
+bool us_code_place_is_cut(const struct us_code_place *at, us_gva pc)
+{
+	return at->map && us_code_map_is_cut(at->map, at->root, pc);
 }
 
 bool us_code_slot(int64_t off, int16_t *ret)

@@ -12,6 +12,8 @@
 
 #include "guest/regs.h"
 
+struct us_code_map;
+
 enum us_code_base {
 	US_BASE_NONE, /* no rule */
 	US_BASE_SP,
@@ -154,6 +156,10 @@ struct us_code_place {
 	us_gva start;	 /* of its function; 0: not known */
 	us_gva end;	 /* of its function; 0: not known, all jumps are followed */
 	us_gva target;	 /* after_call: where the CALL goes; 0: not known */
+	/* Where the paths of other functions are cut: us_code_place_is_cut().  NULL:
+	 * not known. */
+	const struct us_code_map *map;
+	us_gpa root; /* of the place's address space */
 };
 
 /* Is pc in its function?  If the end is not known, all code is. */
@@ -161,6 +167,9 @@ bool us_code_place_has(const struct us_code_place *at, us_gva pc);
 /* Does an instruction at pc run over the end of the function, to next?  Code does not
  * run on into the next function: the CALL before its start never returns. */
 bool us_code_place_runs_out(const struct us_code_place *at, us_gva pc, us_gva next);
+/* Does a CALL, or the padding behind one, that ends at pc never lead on, by the place's
+ * map?  us_code_map_is_cut() */
+bool us_code_place_is_cut(const struct us_code_place *at, us_gva pc);
 
 /*
  * Encode an offset from the CFA in the 16 bits of a rule's slot: multiples of 4 bytes

@@ -50,6 +50,8 @@ static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_g
 		if (!flows_on(f, at, pc, &insn, st))
 			return false;
 		pc += insn.len;
+		if (us_link_flow_is_call(f, &insn) && us_code_place_is_cut(at, pc))
+			return false;
 	}
 	return false;
 }

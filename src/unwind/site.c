@@ -3,6 +3,7 @@
 #include "unwind/site_priv.h"
 
 #include "base/search.h"
+#include "unwind/code_map.h"
 #include "unwind/x86_decode.h"
 
 #include <stdlib.h>
@@ -145,12 +146,6 @@ void us_sites_narrow(struct us_sites *s)
 	us_x86_flow_use(s->flow, s->paging, s->space, s->word);
 }
 
-static bool is_part(const struct us_code_map *m, us_gva start)
-{
-	size_t i = us_first_not(m->n_part, mid, m->part[mid] < start);
-	return i < m->n_part && m->part[i] == start;
-}
-
 /* Find the function that contains pc, in the map of one image.  Of a part of one, the
  * start is 0. */
 static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place *ret)
@@ -165,7 +160,7 @@ static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place
 	       end = next < m->n ? m->start[next] : m->text_end;
 	if (end == 0 || end - start > MAX_FUNCTION)
 		end = start + MAX_FUNCTION;
-	ret->start = is_part(m, start) ? 0 : start + m->bias;
+	ret->start = us_code_map_is_part(m, start) ? 0 : start + m->bias;
 	ret->end = end + m->bias;
 	return true;
 }
@@ -583,7 +578,9 @@ enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
 {
 	struct us_code_place at = { .pc = site->pc,
 				    .after_call = site->after_call,
-				    .start = start };
+				    .start = start,
+				    .map = &s->map,
+				    .root = (us_gpa)site->page << 12 };
 	return us_sites_rule_from_start(s, &at, rule);
 }
 
@@ -625,7 +622,10 @@ enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 	us_gva target = us_site_target(call);
 	int64_t distance = (int64_t)(to - target);
 	struct us_code_rule rule[2];
-	struct us_code_place at = { .pc = to, .start = target };
+	struct us_code_place at = { .pc = to,
+				    .start = target,
+				    .map = &s->map,
+				    .root = (us_gpa)call->page << 12 };
 
 	if (call->leads_to && call->leads_to == distance)
 		return call->leads;

@@ -134,6 +134,7 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 {
 	struct us_x86_insn insn;
 	struct us_x86_probe probe;
+	bool behind = false; /* a CALL, and only padding since */
 	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
@@ -145,6 +146,9 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 		bool next = insn.kind == US_X86_PUSH_PC && insn.imm == 0;
 		if (at->after_call && pc == at->pc && (next || us_x86_is_call(&insn)))
 			return true;
+		behind = us_x86_is_call(&insn) || (behind && insn.kind == US_X86_NOP);
+		if (behind && us_code_place_is_cut(at, pc))
+			return false;
 		us_x86_flow_step(f, st, &insn, pc);
 		(void)ends_probe(f, st, &insn, pc, &probe);
 		if (!flows_on(f, at, &insn, pc, st))

@@ -181,6 +181,60 @@ static void a_part_is_no_function(void **state)
 	map.n_part = 0;
 }
 
+/* 0x3000 calls 0x2000, whose part at 0x4000 ends in a CALL that never returns; behind
+ * it, and padding, begins a part of another function, or another function, which jumps
+ * to 0x1000.  No code leads there from 0x2000; but there is, if what looks like parts
+ * are labels. */
+static void behind_a_part_is_no_way(void **state)
+{
+	(void)state;
+	for (us_gva i = 0; i < 6; i++) {
+		us_gva next = 0x4005 + (i & 1);
+		map.n = 0;
+		FUNCTION(0x1000, "\x90\xc3");
+		FUNCTION(0x2000, "\x0f\x85\xfa\x1f\0\0\xc3");
+		FUNCTION(0x3000, "\x53\xe8\xfa\xef\xff\xff\x5b\xc3");
+		calls(0x4000, 0x5000);
+		CODE(0x4005, "\x90");
+		FUNCTION(next, "");
+		rel32(next, 0xe9, 0x1000);
+		FUNCTION(0x5000, "\xeb\xfe");
+		part[0] = 0x4000;
+		part[1] = next;
+		parts(2 - i / 2);
+		put(STACK, 0x3006);
+		put(STACK + 16, 0x11);
+		unwind(0x1000, STACK);
+		assert_int_equal(out.n, i < 4 ? 1 : 2);
+	}
+	map.n_part = 0;
+}
+
+static void behind_a_part_is_no_way_on_arm(void **state)
+{
+	const uint32_t calls_it[] = { 0xa9bf7bfd, 0x910003fd, bl(0x3008, 0x2000),
+				      0xa8c17bfd, RET_A64 };
+	const uint32_t leaf[] = { NOP_A64, RET_A64 };
+	const uint32_t to_part[] = { 0x54010001, RET_A64 }; /* b.ne 0x4000 */
+	const uint32_t cold[] = { bl(0x4000, 0x5000), bl(0x4004, 0x1000) & 0x7fffffff };
+	const uint32_t stays[] = { 0x14000000 };
+	(void)state;
+	function(0x1000, (const char *)leaf, sizeof(leaf));
+	function(0x2000, (const char *)to_part, sizeof(to_part));
+	function(0x3000, (const char *)calls_it, sizeof(calls_it));
+	function(0x4000, (const char *)cold, sizeof(cold));
+	function(0x4004, NULL, 0);
+	function(0x5000, (const char *)stays, sizeof(stays));
+	part[0] = 0x4000;
+	part[1] = 0x4004;
+	for (size_t n = 0; n < 3; n++) {
+		parts(n);
+		look_with_link(0x1000, STACK, 0x300c);
+		assert_int_equal(out.n, n ? 1 : 2);
+	}
+	map.n_part = 0;
+}
+
 /* Behind the CALL of a function that never returns comes another function, whose way
  * out does not say where this one's return address is. */
 static void a_zero_in_another_frame_is_no_end(void **state)
@@ -270,6 +324,8 @@ int main(void)
 		TEST(a_return_address_is_replaced),
 		ARM(a_return_address_is_replaced_on_arm),
 		TEST(a_part_is_no_function),
+		TEST(behind_a_part_is_no_way),
+		ARM(behind_a_part_is_no_way_on_arm),
 		TEST(a_zero_in_another_frame_is_no_end),
 		TEST(a_zero_behind_a_stranger_is_no_end),
 		TEST(an_event_of_fred),
