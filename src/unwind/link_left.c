@@ -15,7 +15,7 @@ static bool is_jump(const struct us_link_state *st, const struct us_link_insn *i
 	return insn->kind == US_LINK_JUMP || insn->kind == US_LINK_JUMP_INDIRECT;
 }
 
-bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to)
+bool us_link_flow_left(struct us_link_flow *f, us_gva pc, unsigned n, us_gva *ret_to)
 {
 	struct us_link_insn insn;
 	struct us_link_state st;
@@ -25,8 +25,16 @@ bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to)
 		f->path.budget--;
 		if (!us_link_flow_decode(f, pc, &insn))
 			return false;
-		if (is_jump(&st, &insn, pc, ret_to))
-			return st.reg[f->machine->ra].sym == US_LSYM_RA;
+		if (is_jump(&st, &insn, pc, ret_to)) {
+			if (st.reg[f->machine->ra].sym != US_LSYM_RA)
+				return false;
+			if (n-- == 0)
+				return true;
+			if (*ret_to == 0)
+				return false;
+			pc = *ret_to;
+			continue;
+		}
 		bool goes_on = insn.kind < US_LINK_CALL || insn.kind == US_LINK_BRANCH;
 		if (!goes_on || !us_link_flow_step(f, pc, &insn, &st))
 			return false;

@@ -60,9 +60,10 @@ bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc);
  * Does the code from pc, behind a CALL, lead to a jump with that CALL's return address
  * still in the link register?  Then the jump's target has this as its own return
  * address, and never returns.  Branches are assumed not taken.  *ret_to: the jump's
- * target, or 0 if the code does not give it, as in code that has relocated itself.
+ * target, or 0 if the code does not give it, as in code that has relocated itself.  n:
+ * so many such jumps before it are followed.
  */
-bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to);
+bool us_link_flow_left(struct us_link_flow *f, us_gva pc, unsigned n, us_gva *ret_to);
 
 /*
  * Does the straight code from at->start to the CALL before the place run what a

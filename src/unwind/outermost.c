@@ -73,13 +73,12 @@ static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 static bool is_left_by_jump(struct us_walk *w, const struct us_site *site,
 			    struct us_site *at)
 {
-	struct us_code_rule rule[2];
 	us_gva to;
 	if (at->call != US_CALL_DIRECT || us_site_is_entry(site) ||
-	    !us_sites_left(w->u->sites, at->pc, &to))
+	    !us_sites_left(w->u->sites, at->pc, site, &to))
 		return false;
 	if (to)
-		return us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW;
+		return true;
 	/* Where the jump leads is not known: it leads here if the CALL does not, as
 	 * what stays here for good was not entered in another way. */
 	bool stays = site->outer == US_OUTER_STAYS || site->outer == US_OUTER_JUMP;

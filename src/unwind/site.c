@@ -13,6 +13,7 @@
 #define BUDGET		50000	  /* instructions per sample: limits a guest's cost */
 #define MAX_FUNCTION	(1 << 20) /* bytes; if it is larger, a symbol is missing */
 #define ROOT_MASK	0x000ffffffffff000ULL
+#define MAX_JUMPS	4  /* from what boot code calls to what stays */
 #define GO_ALIGN	16 /* of Go's functions, at least */
 #define IS_UPPER(gva)	((gva) >> 63)
 
@@ -428,10 +429,22 @@ bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret)
 	return s->link && us_link_flow_exit(s->link, pc, ret);
 }
 
-bool us_sites_left(struct us_sites *s, us_gva pc, us_gva *ret_to)
+bool us_sites_left(struct us_sites *s, us_gva pc, const struct us_site *site,
+		   us_gva *ret_to)
 {
-	us_sites_use(s);
-	return s->link && us_link_flow_left(s->link, pc, ret_to);
+	struct us_code_rule rule[2];
+	if (!s->link)
+		return false;
+	for (unsigned n = 0; n < MAX_JUMPS; n++) {
+		us_sites_use(s);
+		if (!us_link_flow_left(s->link, pc, n, ret_to))
+			return false;
+		if (*ret_to == 0)
+			return n == 0;
+		if (us_sites_from(s, site, *ret_to, rule) == US_REACH_FLOW)
+			return true;
+	}
+	return false;
 }
 
 enum us_link_kept us_sites_kept(struct us_sites *s, const struct us_site *site)

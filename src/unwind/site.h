@@ -200,8 +200,13 @@ bool us_sites_jump(struct us_sites *s, const struct us_space *space, us_gva star
 /* As us_link_run_exit(), from pc on; with a link register only. */
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret);
 
-/* As us_link_flow_left(); with a link register only. */
-bool us_sites_left(struct us_sites *s, us_gva pc, us_gva *ret_to);
+/*
+ * Does one of the first jumps that us_link_flow_left() finds behind the CALL before pc
+ * lead to the site?  *ret_to: the target of that one; 0: the code does not give that of
+ * the first, which may be it.  With a link register only.
+ */
+bool us_sites_left(struct us_sites *s, us_gva pc, const struct us_site *site,
+		   us_gva *ret_to);
 
 /* Has the site's function, which an entry calls, stored the program's pc before it
  * comes to the site?  As us_link_flow_kept(). */

@@ -55,7 +55,8 @@ static bool is_entered_by_jump(struct us_walk *w, struct us_site *site,
 	if (!w->u->arch->link ||
 	    !us_step_link_word(w, us_step_link_rule(w, rule), &slot, &word) ||
 	    us_sites_call_before(s, word, &target) != US_CALL_DIRECT ||
-	    !us_sites_left(s, word, &to) || (!to && !is_left_for_good(w, other, word)))
+	    !us_sites_left(s, word, site, &to) ||
+	    (!to && !is_left_for_good(w, other, word)))
 		return false;
 	us_gva start = to ? to : us_site_start(other);
 	if (us_sites_from(s, site, start, from) != US_REACH_FLOW ||

@@ -207,6 +207,8 @@ static void entered_by_return(void **state)
 #define RV_JUMP	  0x6f90006f /* j 0x2000, from 0x1108 */
 #define RV_OTHER  0x6fd0006f /* j 0x2004 */
 #define RV_KEPT	  0x00048093 /* mv ra, s1 */
+#define RV_HOP	  0x0180006f /* j 0x1120 */
+#define ARM_HOP	  0x14000006
 #define ARM_BOOT  0x94000020
 #define ARM_JUMP  0x140003be
 #define ARM_OTHER 0x140003c2 /* b 0x2010 */
@@ -249,6 +251,28 @@ static void entered_by_jump(void **state)
 	look_behind(nop, arm ? ARM_OTHER : RV_OTHER, true);
 	assert_int_equal(out.end, US_END_NO_RULE);
 	look_behind(nop, arm ? ARM_AWAY : RV_AWAY, true);
+	assert_int_equal(out.end, US_END_NO_RULE);
+}
+
+/* That jump leads to another, to a constant, at 0x1120. */
+static void entered_by_two_jumps(void **state)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	/* ldr x1, 0x112c; br x1 or lui t0, 2; jr t0 */
+	const uint32_t by_arm[] = { NOP_ARM, 0x58000041, 0xd61f0020, 0x2000, 0 };
+	const uint32_t by_rv[] = { NOP_RV, 0x000022b7, 0x00028067, 0, 0 };
+	uint32_t nop = arm ? NOP_ARM : NOP_RV, hop = arm ? ARM_HOP : RV_HOP;
+	(void)state;
+	look_at_mover(true, 0);
+	words(0x1120, arm ? by_arm : by_rv, 5);
+	look_behind(nop, hop, true);
+	assert_int_equal(out.end, US_END_ROOT);
+	/* By then it would return to its own caller; it never comes to another. */
+	words(0x1120, arm ? (uint32_t[]){ ARM_KEPT } : (uint32_t[]){ RV_KEPT }, 1);
+	look_behind(nop, hop, true);
+	assert_int_equal(out.end, US_END_NO_RULE);
+	words(0x1120, arm ? (uint32_t[]){ 0x14000000 } : (uint32_t[]){ 0x6f }, 1);
+	look_behind(nop, hop, true);
 	assert_int_equal(out.end, US_END_NO_RULE);
 }
 
@@ -344,6 +368,8 @@ int main(void)
 		ARM(entered_by_return),
 		RISCV(entered_by_jump),
 		ARM(entered_by_jump),
+		RISCV(entered_by_two_jumps),
+		ARM(entered_by_two_jumps),
 		RISCV(by_link),
 		ARM(by_link),
 		RISCV(riscv_without_a_link),
