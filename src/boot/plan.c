@@ -71,9 +71,12 @@ static bool is_usual(const char *usual_name, const char *name)
 	return !strcasecmp(usual_name, name);
 }
 
-static bool is_it(const struct search *s, const char *name)
+static bool is_it(void *ctx, const char *name, bool any_case)
 {
-	return s->any_case ? is_usual(s->name, name) : !strcmp(s->name, name);
+	const struct search *s = ctx;
+	if (s->any_case)
+		return is_usual(s->name, name);
+	return any_case ? !strcasecmp(s->name, name) : !strcmp(s->name, name);
 }
 
 static void try_name(void *ctx, const char *name)
@@ -115,7 +118,7 @@ static void look_at(void *ctx, const struct us_function *f)
 	char text[US_DEMANGLED_MAX];
 	const char *name = us_demangle(f->raw, US_NAME_SHORT, text, sizeof(text));
 	struct us_boot_point *x = s->point;
-	if (is_it(s, f->raw) || (name && is_it(s, name))) {
+	if (us_name_is(f->raw, is_it, s)) {
 		add_address(x, f->start, f->image, f->bias);
 		if (!s->image) {
 			s->image = f->image;

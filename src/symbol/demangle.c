@@ -10,15 +10,16 @@ static const struct scheme {
 	const char *within; /* what else they contain */
 	bool (*demangle)(const char *raw, enum us_name_form form,
 			 struct us_name_out *o);
+	bool any_case; /* of a language that has no case */
 } schemes[] = {
 #ifdef US_HAVE_LIBIBERTY
-	{ "_R", "", us_demangle_rust },
-	{ "_ZN", "17h", us_demangle_rust }, /* else it is C++'s */
-	{ "_Z", "", us_demangle_cplusplus },
-	{ "_D", "", us_demangle_d },
+	{ "_R", "", us_demangle_rust, false },
+	{ "_ZN", "17h", us_demangle_rust, false }, /* else it is C++'s */
+	{ "_Z", "", us_demangle_cplusplus, false },
+	{ "_D", "", us_demangle_d, false },
 #endif
-	{ "caml", "_", us_demangle_ocaml },
-	{ "", "$_", us_demangle_pascal },
+	{ "caml", "_", us_demangle_ocaml, false },
+	{ "", "$_", us_demangle_pascal, true },
 };
 
 void us_name_put(struct us_name_out *o, const char *s, size_t len)
@@ -124,8 +125,9 @@ static bool is_of(const struct scheme *s, const char *raw)
 	return !strncmp(raw, s->prefix, strlen(s->prefix)) && strstr(raw, s->within);
 }
 
-static bool try_all(const char *raw, enum us_name_form form, char *dst, size_t size,
-		    struct us_name_out *ret)
+/* The scheme that knows the name; NULL: none does. */
+static const struct scheme *try_all(const char *raw, enum us_name_form form, char *dst,
+				    size_t size, struct us_name_out *ret)
 {
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		*ret = (struct us_name_out){ .dst = dst, .size = size };
@@ -134,12 +136,14 @@ static bool try_all(const char *raw, enum us_name_form form, char *dst, size_t s
 		/* If the name does not fit, no other scheme is tried: it would give a
 		 * different name. */
 		if (ret->bad || (known && ret->n))
-			return !ret->bad;
+			return ret->bad ? NULL : &schemes[i];
 	}
-	return false;
+	return NULL;
 }
 
-const char *us_demangle(const char *raw, enum us_name_form form, char *dst, size_t size)
+/* NULL: as us_demangle(). */
+static const struct scheme *demangle(const char *raw, enum us_name_form form, char *dst,
+				     size_t size)
 {
 	char stem[US_MANGLED_MAX + 1];
 	struct us_name_out o;
@@ -149,14 +153,36 @@ const char *us_demangle(const char *raw, enum us_name_form form, char *dst, size
 	size_t stem_len = without_clones(raw, len);
 	memcpy(stem, raw, stem_len);
 	stem[stem_len] = '\0';
-	if (!try_all(stem, form, dst, size, &o))
+	const struct scheme *scheme = try_all(stem, form, dst, size, &o);
+	if (!scheme)
 		return NULL;
 	if (stem_len < len) {
 		us_name_puts(&o, " [clone ");
 		us_name_put(&o, raw + stem_len, len - stem_len);
 		us_name_puts(&o, "]");
 	}
-	return o.bad ? NULL : dst;
+	return o.bad ? NULL : scheme;
+}
+
+const char *us_demangle(const char *raw, enum us_name_form form, char *dst, size_t size)
+{
+	return demangle(raw, form, dst, size) ? dst : NULL;
+}
+
+bool us_name_is(const char *raw, us_name_test *test, void *ctx)
+{
+	static const enum us_name_form forms[] = { US_NAME_SHORT, US_NAME_LONG };
+	char text[US_DEMANGLED_MAX];
+	if (test(ctx, raw, false))
+		return true;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		const struct scheme *s = demangle(raw, forms[i], text, sizeof(text));
+		if (!s) /* nor is there another form */
+			return false;
+		if (test(ctx, text, s->any_case))
+			return true;
+	}
+	return false;
 }
 
 void us_demangled_case(char *name, const char *source)

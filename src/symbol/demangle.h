@@ -37,6 +37,14 @@ const char *us_demangle(const char *raw, enum us_name_form form, char *dst,
 			size_t size);
 
 /*
+ * Is the symbol raw called so?  Asks test for raw, then for each form of the name,
+ * until it returns true.  any_case: the language takes the name in any case, and what
+ * is shown may have another one (us_demangled_case).  Not thread-safe.
+ */
+typedef bool us_name_test(void *ctx, const char *name, bool any_case);
+bool us_name_is(const char *raw, us_name_test *test, void *ctx);
+
+/*
  * What a clone is called in every build, from its shown name: the compiler numbers
  * clones anew each time.  "f.constprop.1.cold" makes "f.constprop.cold", and "f(int)
  * [clone .llvm.17]" makes "f(int)".  False, and nothing in dst: the name has no such

@@ -98,6 +98,32 @@ table:	.skip 4096
 stack:
 """
 
+# A Pascal function, of which DWARF would say "Spin", and one of Rust.
+SHOWN_NAMES = """
+	.section .multiboot, "a"
+	.long 0x1badb002, 0, -0x1badb002
+	.text
+	.globl _start
+	.type _start, @function
+_start:	mov $stack, %esp
+	mov $100, %ecx
+1:	call "WORK_$$_SPIN$LONGINT"
+	call "_ZN1k5round28_$u7b$$u7b$closure$u7d$$u7d$17h1a11d2ce4edcbe0bE"
+	loop 1b
+	lidt table
+	ud2
+	.size _start, . - _start
+	.type "WORK_$$_SPIN$LONGINT", @function
+"WORK_$$_SPIN$LONGINT": ret
+	.size "WORK_$$_SPIN$LONGINT", 1
+	.type "_ZN1k5round28_$u7b$$u7b$closure$u7d$$u7d$17h1a11d2ce4edcbe0bE", @function
+"_ZN1k5round28_$u7b$$u7b$closure$u7d$$u7d$17h1a11d2ce4edcbe0bE": ret
+	.size "_ZN1k5round28_$u7b$$u7b$closure$u7d$$u7d$17h1a11d2ce4edcbe0bE", 1
+	.bss
+table:	.skip 4096
+stack:
+"""
+
 # A function that goes to another stack, calls from there, and never returns.
 NEW_STACK = """
 	.section .multiboot, "a"
@@ -162,6 +188,27 @@ class Plugin(GuestCli):
                    self.path("x"), *guest)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("note: _also_work"), 1, done.stderr)
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_each_name_that_is_shown(self):
+        guest, x = self.guest_of(SHOWN_NAMES), self.path("x")
+        names = ["WORK.SPIN", "WORK.Spin", "WORK.Sp.*", "WORK.Spin(LONGINT)"]
+        if "{{closure}}" in run("count", "-o", x, *guest).stdout: # with libiberty
+            names.append("k::round::{{closure}}")
+        for name in names:
+            done = run("count", "--functions=" + name, "-o", x, *guest)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r" 100 +(WORK\.SPIN|k::round::\{\{closure\}\})")
+            done = run("trace", "-f", name, "-o", x, *guest)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("tracing 1 of 3 functions", done.stderr)
+        # What is no regular expression can only be a name.
+        why = r"\(.*\{.*\}.*\), so it can only be a name"
+        for option in (["count", "--functions=k::{{x}}"], ["trace", "-f", "k::{{x}}"],
+                       ["trace", "--notrace", "k::{{x}}"]):
+            done = run(*option, "-o", x, *guest)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, why)
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_far_calls(self):

@@ -337,6 +337,44 @@ static void test_pascal_against_dwarf(void **state)
 	assert_true(n >= 5);
 }
 
+struct asked {
+	const char *name;
+	unsigned n; /* forms that were passed */
+};
+
+static bool is_asked(void *ctx, const char *name, bool any_case)
+{
+	struct asked *a = ctx;
+	a->n++;
+	return any_case ? !strcasecmp(a->name, name) : !strcmp(a->name, name);
+}
+
+static bool is_called(const char *raw, const char *name)
+{
+	struct asked a = { .name = name };
+	return us_name_is(raw, is_asked, &a);
+}
+
+/* DWARF has the source's case ("Spin"), and reports tell overloads apart by types. */
+static void test_each_name_that_is_shown(void **state)
+{
+	static const char over[] = "WORK_$$_OVER$INT64";
+	struct asked none = { .name = "nothing" };
+	(void)state;
+	assert_true(is_called(over, over));
+	assert_true(is_called(over, "WORK.OVER"));
+	assert_true(is_called(over, "WORK.Over"));
+	assert_true(is_called(over, "WORK.OVER(INT64)"));
+	assert_true(is_called(over, "WORK.Over(INT64)"));
+	assert_false(is_called(over, "WORK.OVER(LONGINT)"));
+	assert_false(is_called(over, "work_$$_over$int64"));
+	assert_true(is_called("camlK__map_236", "K.map_236"));
+	assert_false(is_called("camlK__map_236", "K.Map"));
+	assert_false(is_called("main", "Main"));
+	assert_false(us_name_is("main", is_asked, &none));
+	assert_int_equal(none.n, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_ocaml),
 		cmocka_unit_test(test_pascal),
 		cmocka_unit_test(test_case_of_source),
+		cmocka_unit_test(test_each_name_that_is_shown),
 		cmocka_unit_test(test_exploding_names_are_left_alone),
 		cmocka_unit_test(test_long_names_are_left_alone),
 		cmocka_unit_test(test_what_does_not_fit_has_no_other_name),

@@ -7,30 +7,29 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
-/* A wanted function: an expression, or the name itself. */
+/* A wanted function: a pattern, or the name itself. */
 struct wanted {
-	const regex_t *re;
+	const struct us_name_pattern *pattern;
 	const char *name;
 };
 
-static bool is_called(const struct wanted *w, const char *name)
+static bool is_called(void *ctx, const char *name, bool any_case)
 {
-	return name &&
-	       (w->re ? !regexec(w->re, name, 0, NULL, 0) : !strcmp(w->name, name));
+	const struct wanted *w = ctx;
+	if (w->pattern)
+		return us_name_pattern_finds(w->pattern, name, any_case);
+	return any_case ? !strcasecmp(w->name, name) : !strcmp(w->name, name);
 }
 
-/* Compares with the raw names in the image and with the demangled ones.  By which of
- * them it is wanted, from 1; 0: by none. */
+/* By which of its names it is wanted, from 1; 0: by none. */
 static size_t match(const struct us_function *f, const struct wanted *w)
 {
 	const char *raw;
-	for (size_t k = 0; (raw = us_function_name(f, k)); k++) {
-		char text[US_DEMANGLED_MAX];
-		if (is_called(w, raw) ||
-		    is_called(w, us_demangle(raw, US_NAME_SHORT, text, sizeof(text))))
+	for (size_t k = 0; (raw = us_function_name(f, k)); k++)
+		if (us_name_is(raw, is_called, (void *)w))
 			return k + 1;
-	}
 	return 0;
 }
 
@@ -45,8 +44,13 @@ static bool takes(struct us_trace_choice *c, const struct us_function *f,
 
 static bool is_traced(struct us_trace_choice *c, const struct us_function *f)
 {
-	return (!c->filter || takes(c, f, &(struct wanted){ .re = &c->filter_re })) &&
-	       (!c->hide || !match(f, &(struct wanted){ .re = &c->hide_re }));
+	bool is_wanted = !c->filter ||
+			 takes(c, f, &(struct wanted){ .pattern = &c->filter_re });
+	bool is_hidden = c->hide &&
+			 match(f, &(struct wanted){ .pattern = &c->hide_re });
+	c->n_filter += is_wanted;
+	c->n_hide += is_hidden;
+	return is_wanted && !is_hidden;
 }
 
 static uint64_t choose(void *ctx, const struct us_function *f)
@@ -63,33 +67,17 @@ static uint64_t choose(void *ctx, const struct us_function *f)
 	return choice;
 }
 
-static int compile(const char *text, regex_t *re, struct us_err *e)
-{
-	char why[128];
-	int r = text ? regcomp(re, text, REG_EXTENDED | REG_NOSUB) : 0;
-	if (!r)
-		return 0;
-	regerror(r, re, why, sizeof(why));
-	return us_fail(e, -EINVAL, "%s: %s", text, why);
-}
-
 int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e)
 {
 	c->chooser = (struct us_function_chooser){ .choose = choose, .ctx = c };
-	int r = compile(c->filter, &c->filter_re, e);
-	if (r)
-		c->filter = c->hide = NULL;
-	else if ((r = compile(c->hide, &c->hide_re, e)))
-		c->hide = NULL;
-	return r;
+	int r = c->filter ? us_name_pattern_init(&c->filter_re, c->filter, e) : 0;
+	return !r && c->hide ? us_name_pattern_init(&c->hide_re, c->hide, e) : r;
 }
 
 void us_trace_choice_fini(struct us_trace_choice *c)
 {
-	if (c->filter)
-		regfree(&c->filter_re);
-	if (c->hide)
-		regfree(&c->hide_re);
+	us_name_pattern_fini(&c->filter_re);
+	us_name_pattern_fini(&c->hide_re);
 	c->filter = c->hide = NULL;
 }
 
@@ -97,6 +85,20 @@ static int fail_missing(const char *option, const char *name, struct us_err *e)
 {
 	us_fail(e, -EINVAL, "%s %s: the images have no such function", option, name);
 	us_hint(e, "nm FILE or uniscope count lists the functions");
+	return -EINVAL;
+}
+
+/* A text that is no regular expression can only be a name.  For an expression it is no
+ * mistake to match nothing. */
+static int check_pattern(const char *option, const struct us_name_pattern *p,
+			 unsigned n, struct us_err *e)
+{
+	if (!p->text || !p->why[0] || n)
+		return 0;
+	us_fail(e, -EINVAL, "%s %.200s: the images have no such function", option,
+		p->text);
+	us_hint(e, "it is no regular expression (%s), so it can only be a name",
+		p->why);
 	return -EINVAL;
 }
 
@@ -120,8 +122,10 @@ int us_trace_choice_check(const struct us_trace_choice *c,
 		return fail_missing("--from", c->from, e);
 	if (c->until && !c->n_until)
 		return fail_missing("--until", c->until, e);
-	if (c->n_traced || (!c->filter && !c->hide))
-		return 0;
+	int rc = check_pattern("--filter", &c->filter_re, c->n_filter, e);
+	rc = rc ? rc : check_pattern("--notrace", &c->hide_re, c->n_hide, e);
+	if (rc || c->n_traced || (!c->filter && !c->hide))
+		return rc;
 	us_fail(e, -EINVAL, "--filter, --notrace: no function of the images is left");
 	us_hint(e, "names are matched by an extended regular expression, such as "
 		   "'^tcp_'");

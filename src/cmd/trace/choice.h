@@ -5,24 +5,25 @@
 #define US_CMD_TRACE_CHOICE_H
 
 #include "base/err.h"
+#include "cmd/trace/name_pattern.h"
 #include "cmd/trace/other_names.h"
 #include "cmd/trace/plugin_run.h"
 #include "trace/functions_write.h"
 
-#include <regex.h>
 #include <stdbool.h>
 
 /* A function is chosen by any of the names of its address. */
 struct us_trace_choice {
-	const char *filter, *hide; /* extended regexes; NULL: all, none */
+	const char *filter, *hide; /* names or extended regexes; NULL: all, none */
 	const char *from, *until;  /* functions; NULL: the start, the end */
-	regex_t filter_re, hide_re;
-	unsigned n_traced, n_from, n_until; /* numbers of such functions found */
+	struct us_name_pattern filter_re, hide_re;
+	/* Numbers of such functions found. */
+	unsigned n_traced, n_filter, n_hide, n_from, n_until;
 	struct us_function_chooser chooser;
 	struct us_other_names others; /* chosen, but not by the names that are shown */
 };
 
-/* filter, hide, from and until must be set.  -EINVAL: not a regular expression. */
+/* filter, hide, from and until must be set.  -ENOMEM. */
 US_MUST_CHECK int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e);
 void us_trace_choice_fini(struct us_trace_choice *c);
 /* After all functions of this run were passed: was each named one found?  -EINVAL: no,

@@ -10,27 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool matches(const struct us_count_pattern *p, const char *name)
+static bool is_called(void *ctx, const char *name, bool any_case)
 {
-	regmatch_t all;
-	return name &&
-	       (!strcmp(p->text, name) || (!regexec(&p->re, name, 1, &all, 0) &&
-					   all.rm_so == 0 && name[all.rm_eo] == '\0'));
-}
-
-static bool is_called(const struct us_count_pattern *p, const char *raw)
-{
-	char text[US_DEMANGLED_MAX];
-	return matches(p, raw) ||
-	       matches(p, us_demangle(raw, US_NAME_SHORT, text, sizeof(text)));
+	const struct us_count_pattern *p = ctx;
+	return us_name_pattern_is(&p->name, name, any_case);
 }
 
 /* By which of its names the pattern matches the function, from 1; 0: by none. */
-static size_t match(const struct us_count_pattern *p, const struct us_function *f)
+static size_t match(struct us_count_pattern *p, const struct us_function *f)
 {
 	const char *raw;
 	for (size_t k = 0; (raw = us_function_name(f, k)); k++)
-		if (is_called(p, raw))
+		if (us_name_is(raw, is_called, p))
 			return k + 1;
 	return 0;
 }
@@ -65,25 +56,20 @@ static size_t length_of(const char *text)
 
 static int add(struct us_count_list *l, const char *text, size_t n, struct us_err *e)
 {
-	char why[128];
 	struct us_count_pattern *p = &l->v[l->n];
 	if (!n)
 		return 0;
 	if (l->n == US_COUNT_LIST_MAX)
 		return us_fail(e, -E2BIG, "--functions: more than %d names",
 			       US_COUNT_LIST_MAX);
-	*p = (struct us_count_pattern){ .text = strndup(text, n) };
-	if (!p->text)
+	char *item = strndup(text, n);
+	if (!item)
 		return us_fail(e, -ENOMEM, "out of memory");
-	int r = regcomp(&p->re, p->text, REG_EXTENDED);
-	if (!r) {
-		l->n++;
-		return 0;
-	}
-	regerror(r, &p->re, why, sizeof(why));
-	us_fail(e, -EINVAL, "--functions: %.200s: %s", p->text, why);
-	free(p->text);
-	return -EINVAL;
+	*p = (struct us_count_pattern){ 0 };
+	int r = us_name_pattern_init(&p->name, item, e);
+	free(item);
+	l->n += !r;
+	return r;
 }
 
 int us_count_list_init(struct us_count_list *l, const char *text, struct us_err *e)
@@ -103,24 +89,29 @@ int us_count_list_init(struct us_count_list *l, const char *text, struct us_err 
 
 void us_count_list_fini(struct us_count_list *l)
 {
-	for (unsigned i = 0; i < l->n; i++) {
-		regfree(&l->v[i].re);
-		free(l->v[i].text);
-	}
+	for (unsigned i = 0; i < l->n; i++)
+		us_name_pattern_fini(&l->v[i].name);
 	l->n = 0;
+}
+
+static int fail_missing(const struct us_count_pattern *p, struct us_err *e)
+{
+	us_fail(e, -EINVAL,
+		"--functions %.200s: no function of the images has that name",
+		p->name.text);
+	if (p->name.why[0])
+		us_hint(e, "it is no regular expression (%s), so it can only be a name",
+			p->name.why);
+	else
+		us_hint(e, "give a name, or a regular expression for a whole name, "
+			   "such as 'tcp_.*'; --functions alone counts all");
+	return -EINVAL;
 }
 
 int us_count_list_check(const struct us_count_list *l, struct us_err *e)
 {
-	for (unsigned i = 0; i < l->n; i++) {
-		if (l->v[i].n)
-			continue;
-		us_fail(e, -EINVAL,
-			"--functions %.200s: no function of the images has that name",
-			l->v[i].text);
-		us_hint(e, "give a name, or a regular expression for a whole name, "
-			   "such as 'tcp_.*'; --functions alone counts all");
-		return -EINVAL;
-	}
+	for (unsigned i = 0; i < l->n; i++)
+		if (!l->v[i].n)
+			return fail_missing(&l->v[i], e);
 	return 0;
 }

@@ -4,10 +4,9 @@
 #define US_CMD_COUNT_LIST_H
 
 #include "base/err.h"
+#include "cmd/trace/name_pattern.h"
 #include "cmd/trace/other_names.h"
 #include "trace/functions_write.h"
-
-#include <regex.h>
 
 #define US_COUNT_LIST_MAX 64
 
@@ -15,8 +14,7 @@
  * whole name.  Any name of a function's address will do. */
 struct us_count_list {
 	struct us_count_pattern {
-		char *text; /* owned */
-		regex_t re;
+		struct us_name_pattern name;
 		unsigned n; /* number of functions that it matched */
 	} v[US_COUNT_LIST_MAX];
 	unsigned n; /* 0: all functions */
@@ -25,7 +23,7 @@ struct us_count_list {
 };
 
 /* "work,tcp_.*,f(int, long)": commas in parentheses and other brackets do not separate
- * items.  NULL: all functions.  -EINVAL: not a regular expression. */
+ * items.  NULL: all functions. */
 US_MUST_CHECK int us_count_list_init(struct us_count_list *l, const char *text,
 				     struct us_err *e);
 void us_count_list_fini(struct us_count_list *l); /* accepts a zeroed one */

@@ -134,10 +134,6 @@ static int check_usage(struct settings *s, bool command)
 		return us_usage(&us_cmd_trace,
 				"--on, --off, --snapshot, and --listen without a "
 				"command are for one guest that is already traced");
-	if ((s->choice.filter && !us_is_regex(&us_cmd_trace, "-f", s->choice.filter)) ||
-	    (s->choice.hide &&
-	     !us_is_regex(&us_cmd_trace, "--notrace", s->choice.hide)))
-		return US_EXIT_USAGE;
 	return US_EXIT_OK;
 }
 
