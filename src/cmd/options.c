@@ -230,7 +230,7 @@ static bool take(struct us_options *o, const struct us_option *row, char *value)
 	case US_OPTION_TIME:
 		return parse_span(name, value, into);
 	case US_OPTION_VCPUS:
-		return us_narrow_vcpus(value, into);
+		return us_narrow_vcpus("--vcpu", value, value, into);
 	case US_OPTION_IMAGE:
 		return add_image(o->cmd, value, into);
 	case US_OPTION_FOLDER:
@@ -332,11 +332,12 @@ int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 	return US_EXIT_USAGE;
 }
 
-bool us_is_regex(const struct us_cmd *cmd, const char *option, const char *value)
+bool us_is_regex_in(const struct us_cmd *cmd, const char *option, const char *value,
+		    const char *regex)
 {
 	regex_t re;
 	char why[128];
-	int r = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
+	int r = regcomp(&re, regex, REG_EXTENDED | REG_NOSUB);
 	if (r == 0) {
 		regfree(&re);
 		return true;
@@ -344,6 +345,11 @@ bool us_is_regex(const struct us_cmd *cmd, const char *option, const char *value
 	regerror(r, &re, why, sizeof(why));
 	us_usage(cmd, "%s %s: %s", option, value, why);
 	return false;
+}
+
+bool us_is_regex(const struct us_cmd *cmd, const char *option, const char *value)
+{
+	return us_is_regex_in(cmd, option, value, value);
 }
 
 static bool parse_number(const char *option, const char *text, const char *unit,
@@ -413,7 +419,8 @@ bool us_parse_size(const char *option, const char *text, uint64_t least, uint64_
 	return false;
 }
 
-bool us_parse_vcpus(const char *text, uint64_t *ret_mask)
+/* "0,2-3": bit n for vCPU n. */
+static bool parse_vcpus(const char *text, uint64_t *ret_mask)
 {
 	uint64_t mask = 0;
 	const char *p = text;
@@ -438,17 +445,20 @@ bool us_parse_vcpus(const char *text, uint64_t *ret_mask)
 			break;
 		p = end + 1;
 	}
-	bad_value("--vcpu", text, "must be a list such as 0 or 0,2-3 (0 to 63)");
 	return false;
 }
 
-bool us_narrow_vcpus(const char *text, uint64_t *mask)
+bool us_narrow_vcpus(const char *option, const char *text, const char *list,
+		     uint64_t *mask)
 {
 	uint64_t only;
-	if (!us_parse_vcpus(text, &only))
+	if (!parse_vcpus(list, &only)) {
+		bad_value(option, text,
+			  "must be a list of vCPUs such as 0 or 0,2-3 (0 to 63)");
 		return false;
+	}
 	if (*mask && !(*mask & only)) {
-		bad_value("--vcpu", text, "none of these is in the lists before it");
+		bad_value(option, text, "none of these is in the lists before it");
 		return false;
 	}
 	*mask = *mask ? *mask & only : only;

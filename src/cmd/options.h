@@ -119,10 +119,10 @@ bool us_parse_percent(const char *option, const char *text, double least, double
 bool us_parse_size(const char *option, const char *text, uint64_t least, uint64_t most,
 		   uint64_t *ret);
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns);
-/* "0,2-3": bit n for vCPU n. */
-bool us_parse_vcpus(const char *text, uint64_t *ret_mask);
-/* Keep of *mask (0: all) only these; false also if none is left. */
-bool us_narrow_vcpus(const char *text, uint64_t *mask);
+/* Keep of *mask (0: all; else bit n for vCPU n) only those of list, "0,2-3"; false also
+ * if none is left.  text: what the user gave option, which list is in. */
+bool us_narrow_vcpus(const char *option, const char *text, const char *list,
+		     uint64_t *mask);
 
 /* "uniscope: MESSAGE" and the hint, on stderr. */
 void us_complain(const struct us_err *e);
@@ -132,6 +132,9 @@ int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 /* A value that is an extended regular expression; false: the user was told why it is
  * none. */
 bool us_is_regex(const struct us_cmd *cmd, const char *option, const char *value);
+/* The same for a part of the value, such as what is behind KEY=. */
+bool us_is_regex_in(const struct us_cmd *cmd, const char *option, const char *value,
+		    const char *regex);
 void us_print_help(const struct us_cmd *cmd);
 /* The documented exit code for this errno. */
 int us_exit_code(int err);

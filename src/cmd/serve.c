@@ -77,6 +77,8 @@ static int check_usage(struct settings *s)
 				"--port is for this machine only: name the port in "
 				"--listen %s",
 				s->serving.listen);
+	if (!us_serving_is_address(&us_cmd_serve, "--listen", s->serving.listen))
+		return US_EXIT_USAGE;
 	if (r->backend && us_backend_check(r->backend, &e) < 0)
 		return us_usage(&us_cmd_serve, "%s (%s)", e.msg, e.hint);
 	if (!is_live(s) && (r->out || r->backend || r->rate_given || r->budget_given ||

@@ -6,6 +6,7 @@
 #include "cmd/rights.h"
 
 #include "base/text.h"
+#include "http/address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -27,6 +28,18 @@ bool us_serving_port(struct us_serving *s, const struct us_cmd *cmd, const char 
 	}
 	snprintf(s->address, sizeof(s->address), ":%s", value);
 	return true;
+}
+
+bool us_serving_is_address(const struct us_cmd *cmd, const char *option,
+			   const char *value)
+{
+	struct us_http_address address;
+	struct us_err e;
+	if (!value || us_http_address_parse(value, &address, &e) == 0)
+		return true;
+	us_usage(cmd, "%s %s: must be an address with a port such as %s", option, value,
+		 e.hint);
+	return false;
 }
 
 int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,

@@ -29,6 +29,9 @@ struct us_serving {
 
 /* --port N; false: the user was told what is wrong. */
 bool us_serving_port(struct us_serving *s, const struct us_cmd *cmd, const char *value);
+/* Is it an address to listen on, or NULL?  False: the user was told. */
+bool us_serving_is_address(const struct us_cmd *cmd, const char *option,
+			   const char *value);
 /* o: all but the address. */
 US_MUST_CHECK int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
 				  struct us_err *e);

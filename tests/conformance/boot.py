@@ -288,9 +288,10 @@ class Boot(Profiles, FirstFunctions):
         self.complaint("did you mean kmain?", "--until", "kmian")
         self.complaint("no such function", "--until", "nowhere_at_all")
         self.complaint("must be a number from 1", "-n", "0", code=2)
-        self.complaint("must be plugin, log, breakpoints, samples, kvm or output", "--by", "nothing")
+        self.complaint("must be plugin, log, breakpoints, samples, kvm or output", "--by", "nothing",
+                       code=2)
         self.complaint("-s of its own", "--by", "breakpoints", vm=("-s",))
-        self.complaint("--until serial:(", "--until", "serial:(")
+        self.complaint("--until serial:(", "--until", "serial:(", code=2)
         self.complaint("start /nowhere/qemu-system-x86_64", program="/nowhere/qemu-system-x86_64",
                        code=3)
 

@@ -315,9 +315,9 @@ def refusals_say_why(args, qemu):
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = f"127.0.0.1:{other.getsockname()[1]}"
         for where, words in ((taken, "another program has this port"),
-                             ("nowhere:1", "not an address with a port"),
-                             ("127.0.0.1", "not an address with a port"),
-                             (":99999", "not an address with a port"),
+                             ("nowhere:1", "must be an address with a port"),
+                             ("127.0.0.1", "must be an address with a port"),
+                             (":99999", "must be an address with a port"),
                              ("192.0.2.1:0", "no such address")):
             said = us.run("trace", "-o", us.data("x.data"), "--listen", where, *vm,
                           good=(1, 2, 3)).stderr

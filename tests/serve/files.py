@@ -413,7 +413,7 @@ def usage(x):
               f"{args}: {done.returncode} {done.stderr}")
     for port in ("x", "-1", "65536", "1x", "", "99999999999"):
         fails(2, "--port .*: must be from 0 to 65535", "--port", port, "whole.data")
-    fails(1, "not an address with a port", "--listen", "evil.example:80", "whole.data")
+    fails(2, "must be an address with a port", "--listen", "evil.example:80", "whole.data")
     fails(1, "192.0.2.1:0: .*\n.*no such address", "--listen", "192.0.2.1:0", "whole.data")
     fails(1, "open none.data: No such file", "none.data")
     fails(1, "neither a file nor a folder", "pipe")

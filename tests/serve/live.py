@@ -261,7 +261,7 @@ def usage(build):
     fails(2, "--tasks 51: must be", *serve, "--tasks", "51", "fake:")
     fails(3, "no-such-guest", *serve, "no-such-guest")
     fails(2, "--serve needs a recording in a file", "record", "--serve", "-o", "-", "fake:")
-    fails(1, "not an address with a port", "record", "--serve=nowhere", "fake:")
+    fails(2, "must be an address with a port", "record", "--serve=nowhere", "fake:")
 
 
 def some_of_all_guests(build):

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_RUNS     1000
 #define DEFAULT_RUNS 1
@@ -41,6 +42,8 @@ struct boot {
 	struct us_boot_profile profile;
 };
 
+#define SERIAL "serial:" /* as in boot/plan.h */
+
 /* ---- What the user asks for ---- */
 
 static bool set_option(void *settings, int c, const char *value)
@@ -55,7 +58,9 @@ static bool set_option(void *settings, int c, const char *value)
 			return false;
 		}
 		v->until[v->n_until++] = value;
-		return true;
+		return strncmp(value, SERIAL, strlen(SERIAL)) != 0 ||
+		       us_is_regex_in(&us_cmd_boot, "--until", value,
+				      value + strlen(SERIAL));
 	}
 	if (!us_parse_double("-n", value, 1, MAX_RUNS, &number))
 		return false;
@@ -74,7 +79,9 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (!us_options_read(&o, ret_exit))
 		return false;
 	s->variant->asked.argv = o.rest;
-	if (s->compare && (o.n_rest || s->variant->n_until))
+	if (s->by && !us_boot_ways_has(s->by))
+		*ret_exit = us_usage(o.cmd, "--by %s: must be " US_BOOT_WAYS, s->by);
+	else if (s->compare && (o.n_rest || s->variant->n_until))
 		*ret_exit = us_usage(o.cmd, "--compare: leave out --until and the "
 					    "command: the file has both");
 	else if (s->compare && s->profile)

@@ -210,18 +210,29 @@ bool us_boot_ways_fall_back(struct us_boot_variant *v, const struct us_err *e)
 	return true;
 }
 
+static const struct {
+	const char *name;
+	enum us_boot_way way;
+	int (*make)(struct us_boot_variant *v, struct us_err *e);
+} ways[] = {
+	{ "plugin", US_BOOT_BY_PLUGIN, make_plugin },
+	{ "log", US_BOOT_BY_LOG, make_log },
+	{ "breakpoints", US_BOOT_BY_BREAKPOINTS, make_stub },
+	{ "samples", US_BOOT_BY_SAMPLES, make_samples },
+	{ "kvm", US_BOOT_BY_EVENTS, make_events },
+	{ "output", US_BOOT_BY_OUTPUT, make_nothing },
+};
+
+bool us_boot_ways_has(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(name, ways[i].name))
+			return true;
+	return false;
+}
+
 static int choose(struct us_boot_variant *v, struct us_err *e)
 {
-	static const struct {
-		const char *name;
-		enum us_boot_way way;
-		int (*make)(struct us_boot_variant *v, struct us_err *e);
-	} ways[] = { { "plugin", US_BOOT_BY_PLUGIN, make_plugin },
-		     { "log", US_BOOT_BY_LOG, make_log },
-		     { "breakpoints", US_BOOT_BY_BREAKPOINTS, make_stub },
-		     { "samples", US_BOOT_BY_SAMPLES, make_samples },
-		     { "kvm", US_BOOT_BY_EVENTS, make_events },
-		     { "output", US_BOOT_BY_OUTPUT, make_nothing } };
 	if (!v->by) {
 		choose_best(v);
 		return 0;
@@ -237,10 +248,7 @@ static int choose(struct us_boot_variant *v, struct us_err *e)
 			try_events(v);
 		return r;
 	}
-	return us_fail(e, -EINVAL,
-		       "--by %s: must be plugin, log, breakpoints, samples, kvm or "
-		       "output",
-		       v->by);
+	return us_fail(e, -EINVAL, "--by %s: must be " US_BOOT_WAYS, v->by);
 }
 
 int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e)

@@ -6,6 +6,11 @@
 
 #include "cmd/boot/variant.h"
 
+#define US_BOOT_WAYS "plugin, log, breakpoints, samples, kvm or output"
+
+/* Is it one of them? */
+bool us_boot_ways_has(const char *name);
+
 /*
  * Choose the ways that v->by names, or the best available: sets v->way, makes the
  * commands, and says why some points are not observed (v->unseen...).  v->plain and the

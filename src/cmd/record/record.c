@@ -71,6 +71,8 @@ static int check_usage(const struct us_record_settings *s)
 	if (s->serving && (s->prepare || (s->out && !strcmp(s->out, "-"))))
 		return us_usage(cmd, "--serve needs a recording in a file");
 	struct us_err e;
+	if (s->serving && !us_serving_is_address(cmd, "--serve", s->serving->listen))
+		return US_EXIT_USAGE;
 	if (s->backend && us_backend_check(s->backend, &e) < 0)
 		return us_usage(cmd, "%s (%s)", e.msg, e.hint);
 	return US_EXIT_OK;

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,17 +241,37 @@ bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *n
 }
 
 static bool add_filter(const struct us_cmd *cmd, const char *option,
-		       enum us_profile_by by, const char *regex,
+		       enum us_profile_by by, const char *value, const char *regex,
 		       struct us_profile_opts *o)
 {
 	if (o->n_filter == US_PROFILE_MAX_FILTERS) {
 		us_usage(cmd, "%s: at most %d filters", option, US_PROFILE_MAX_FILTERS);
 		return false;
 	}
-	if (!us_is_regex(cmd, option, regex))
+	if (!us_is_regex_in(cmd, option, value, regex))
 		return false;
 	o->filter[o->n_filter++] = (struct us_profile_filter){ by, regex };
 	return true;
+}
+
+/* A state that there is not would give an empty table.  regex is one. */
+static bool is_state(const struct us_cmd *cmd, const char *value, const char *regex)
+{
+	static const char *const state[] = { "guest", "exit", "ready", "sleeps",
+					     "blocked" };
+	regex_t re;
+	bool found = false;
+	if (regcomp(&re, regex, REG_EXTENDED | REG_NOSUB))
+		return true;
+	for (size_t i = 0; i < sizeof(state) / sizeof(state[0]) && !found; i++)
+		found = !regexec(&re, state[i], 0, NULL, 0);
+	regfree(&re);
+	if (!found)
+		us_usage(cmd,
+			 "--filter %s: no such state; states are: guest, exit, ready; "
+			 "with --waits: sleeps, blocked, ready",
+			 value);
+	return found;
 }
 
 static bool set_filter(const struct us_cmd *cmd, const char *value,
@@ -267,14 +288,10 @@ static bool set_filter(const struct us_cmd *cmd, const char *value,
 	snprintf(key, sizeof(key), "%.*s", (int)(equals - value), value);
 	if (!us_recording_by(cmd, "--filter", key, &by))
 		return false;
-	if (by == US_BY_VCPU && !us_narrow_vcpus(equals + 1, &o->vcpu_mask)) {
-		us_usage(cmd, "--filter %s: must be a list of vCPUs such as vcpu=0,2-3",
-			 value);
-		return false;
-	}
 	if (by == US_BY_VCPU)
-		return true;
-	return add_filter(cmd, "--filter", by, equals + 1, o);
+		return us_narrow_vcpus("--filter", value, equals + 1, &o->vcpu_mask);
+	return add_filter(cmd, "--filter", by, value, equals + 1, o) &&
+	       (by != US_BY_STATE || is_state(cmd, value, equals + 1));
 }
 
 bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
@@ -282,7 +299,7 @@ bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
 {
 	char option[32];
 	snprintf(option, sizeof(option), "--%s", us_profile_by_name(by));
-	return add_filter(cmd, option, by, value, o);
+	return add_filter(cmd, option, by, value, value, o);
 }
 
 bool us_recording_pid(const struct us_cmd *cmd, const char *value,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* trace.c: `uniscope trace`: which functions an emulated guest enters and leaves. */
 #include "cmd/options.h"
+#include "cmd/serving.h"
 #include "cmd/record/output.h"
 #include "cmd/trace/plugin_names.h"
 #include "cmd/trace/plugin_run.h"
@@ -134,7 +135,9 @@ static int check_usage(struct settings *s, bool command)
 		return us_usage(&us_cmd_trace,
 				"--on, --off, --snapshot, and --listen without a "
 				"command are for one guest that is already traced");
-	return US_EXIT_OK;
+	return us_serving_is_address(&us_cmd_trace, "--listen", s->listen)
+		       ? US_EXIT_OK
+		       : US_EXIT_USAGE;
 }
 
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
