@@ -81,6 +81,17 @@ void us_nearest_try(struct us_nearest *n, const char *candidate)
 	}
 }
 
+void us_nearest_keep(struct us_nearest *n, const char *candidate, char *kept,
+		     size_t size)
+{
+	const char *before = n->best;
+	us_nearest_try(n, candidate);
+	if (n->best == before)
+		return;
+	snprintf(kept, size, "%s", candidate);
+	n->best = kept;
+}
+
 char *us_nearest_question(const struct us_nearest *n, char *dst, size_t size)
 {
 	snprintf(dst, size, "%s%s%s", n->best ? "; did you mean " : "",

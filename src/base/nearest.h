@@ -30,6 +30,11 @@ struct us_nearest us_nearest_to(const char *word);
  * its case. */
 void us_nearest_try(struct us_nearest *n, const char *candidate);
 
+/* As us_nearest_try(), for a candidate that does not last: the nearest is copied to
+ * kept, which is the same at each call. */
+void us_nearest_keep(struct us_nearest *n, const char *candidate, char *kept,
+		     size_t size);
+
 /* "; did you mean report?", or "" if none is near.  Returns dst. */
 char *us_nearest_question(const struct us_nearest *n, char *dst, size_t size);
 

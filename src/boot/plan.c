@@ -82,12 +82,7 @@ static bool is_it(void *ctx, const char *name, bool any_case)
 static void try_name(void *ctx, const char *name)
 {
 	struct search *s = ctx;
-	const char *before = s->near.best;
-	us_nearest_try(&s->near, name);
-	if (s->near.best == before)
-		return;
-	snprintf(s->best, sizeof(s->best), "%s", name);
-	s->near.best = s->best;
+	us_nearest_keep(&s->near, name, s->best, sizeof(s->best));
 }
 
 static bool code_of(const struct us_elf_image *i, uint64_t linked,

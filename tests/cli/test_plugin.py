@@ -202,6 +202,11 @@ class Plugin(GuestCli):
             done = run("trace", "-f", name, "-o", x, *guest)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("tracing 1 of 3 functions", done.stderr)
+        for option in ["count", "--functions=WORK.SPUN"], ["trace", "--from", "WORK.SPUN"], \
+                ["trace", "--until", "WORK.SP"]:
+            done = run(*option, "-o", x, *guest)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("; did you mean WORK.SPIN?", done.stderr)
         # What is no regular expression can only be a name.
         why = r"\(.*\{.*\}.*\), so it can only be a name"
         for option in (["count", "--functions=k::{{x}}"], ["trace", "-f", "k::{{x}}"],

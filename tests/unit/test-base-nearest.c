@@ -83,6 +83,20 @@ static void long_names_end_the_list(void **state)
 	}
 }
 
+/* Names that are made in one buffer, one after the other. */
+static void what_does_not_last_is_kept(void **state)
+{
+	char kept[8], text[32];
+	struct us_nearest n = us_nearest_to("deep");
+	(void)state;
+	snprintf(text, sizeof(text), "deep(int)");
+	us_nearest_keep(&n, text, kept, sizeof(kept));
+	snprintf(text, sizeof(text), "other");
+	us_nearest_keep(&n, text, kept, sizeof(kept));
+	assert_ptr_equal(n.best, kept);
+	assert_string_equal(kept, "deep(in");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +104,7 @@ int main(void)
 		cmocka_unit_test(other_words),
 		cmocka_unit_test(first_names_are_listed),
 		cmocka_unit_test(long_names_end_the_list),
+		cmocka_unit_test(what_does_not_last_is_kept),
 	};
 	return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }

@@ -53,6 +53,23 @@ static bool is_traced(struct us_trace_choice *c, const struct us_function *f)
 	return is_wanted && !is_hidden;
 }
 
+/* The names nearest to those that no function has had yet. */
+static void note_nearest(struct us_trace_choice *c, const struct us_function *f)
+{
+	char text[US_DEMANGLED_MAX];
+	bool from = c->from && !c->n_from, until = c->until && !c->n_until;
+	if ((!from && !until) || f->entry != f->start) /* "f.cold" has no entry */
+		return;
+	const char *shown = us_demangle(f->raw, US_NAME_SHORT, text, sizeof(text));
+	const char *name = shown ? shown : f->raw;
+	if (from)
+		us_nearest_keep(&c->near_from, name, c->best_from,
+				sizeof(c->best_from));
+	if (until)
+		us_nearest_keep(&c->near_until, name, c->best_until,
+				sizeof(c->best_until));
+}
+
 static uint64_t choose(void *ctx, const struct us_function *f)
 {
 	struct us_trace_choice *c = ctx;
@@ -64,12 +81,15 @@ static uint64_t choose(void *ctx, const struct us_function *f)
 	c->n_traced += (choice & US_FUNCTION_TRACED) != 0;
 	c->n_from += (choice & US_FUNCTION_FROM) != 0;
 	c->n_until += (choice & US_FUNCTION_UNTIL) != 0;
+	note_nearest(c, f);
 	return choice;
 }
 
 int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e)
 {
 	c->chooser = (struct us_function_chooser){ .choose = choose, .ctx = c };
+	c->near_from = us_nearest_to(c->from ? c->from : "");
+	c->near_until = us_nearest_to(c->until ? c->until : "");
 	int r = c->filter ? us_name_pattern_init(&c->filter_re, c->filter, e) : 0;
 	return !r && c->hide ? us_name_pattern_init(&c->hide_re, c->hide, e) : r;
 }
@@ -81,9 +101,12 @@ void us_trace_choice_fini(struct us_trace_choice *c)
 	c->filter = c->hide = NULL;
 }
 
-static int fail_missing(const char *option, const char *name, struct us_err *e)
+static int fail_missing(const char *option, const struct us_nearest *n,
+			struct us_err *e)
 {
-	us_fail(e, -EINVAL, "%s %s: the images have no such function", option, name);
+	char question[192];
+	us_fail(e, -EINVAL, "%s %.200s: the images have no such function%s", option,
+		n->word, us_nearest_question(n, question, sizeof(question)));
 	us_hint(e, "nm FILE or uniscope count lists the functions");
 	return -EINVAL;
 }
@@ -119,9 +142,9 @@ int us_trace_choice_check(const struct us_trace_choice *c,
 	if (option && !r->n_function)
 		return us_plugin_run_fail_unnamed(r, option, e);
 	if (c->from && !c->n_from)
-		return fail_missing("--from", c->from, e);
+		return fail_missing("--from", &c->near_from, e);
 	if (c->until && !c->n_until)
-		return fail_missing("--until", c->until, e);
+		return fail_missing("--until", &c->near_until, e);
 	int rc = check_pattern("--filter", &c->filter_re, c->n_filter, e);
 	rc = rc ? rc : check_pattern("--notrace", &c->hide_re, c->n_hide, e);
 	if (rc || c->n_traced || (!c->filter && !c->hide))

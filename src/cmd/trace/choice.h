@@ -5,6 +5,7 @@
 #define US_CMD_TRACE_CHOICE_H
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cmd/trace/name_pattern.h"
 #include "cmd/trace/other_names.h"
 #include "cmd/trace/plugin_run.h"
@@ -19,6 +20,9 @@ struct us_trace_choice {
 	struct us_name_pattern filter_re, hide_re;
 	/* Numbers of such functions found. */
 	unsigned n_traced, n_filter, n_hide, n_from, n_until;
+	/* Of all functions, to the one that was not found. */
+	struct us_nearest near_from, near_until;
+	char best_from[128], best_until[128];
 	struct us_function_chooser chooser;
 	struct us_other_names others; /* chosen, but not by the names that are shown */
 };

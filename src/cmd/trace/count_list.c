@@ -20,9 +20,14 @@ static bool is_called(void *ctx, const char *name, bool any_case)
 static size_t match(struct us_count_pattern *p, const struct us_function *f)
 {
 	const char *raw;
+	char text[US_DEMANGLED_MAX];
 	for (size_t k = 0; (raw = us_function_name(f, k)); k++)
 		if (us_name_is(raw, is_called, p))
 			return k + 1;
+	if (!p->n && f->entry == f->start) { /* "f.cold" has no calls */
+		raw = us_demangle(f->raw, US_NAME_SHORT, text, sizeof(text));
+		us_nearest_keep(&p->near, raw ? raw : f->raw, p->best, sizeof(p->best));
+	}
 	return 0;
 }
 
@@ -68,7 +73,10 @@ static int add(struct us_count_list *l, const char *text, size_t n, struct us_er
 	*p = (struct us_count_pattern){ 0 };
 	int r = us_name_pattern_init(&p->name, item, e);
 	free(item);
-	l->n += !r;
+	if (!r) {
+		p->near = us_nearest_to(p->name.text);
+		l->n++;
+	}
 	return r;
 }
 
@@ -96,9 +104,11 @@ void us_count_list_fini(struct us_count_list *l)
 
 static int fail_missing(const struct us_count_pattern *p, struct us_err *e)
 {
+	char question[192];
 	us_fail(e, -EINVAL,
-		"--functions %.200s: no function of the images has that name",
-		p->name.text);
+		"--functions %.200s: no function of the images has that name%s",
+		p->name.text,
+		us_nearest_question(&p->near, question, sizeof(question)));
 	if (p->name.why[0])
 		us_hint(e, "it is no regular expression (%s), so it can only be a name",
 			p->name.why);

@@ -4,6 +4,7 @@
 #define US_CMD_COUNT_LIST_H
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cmd/trace/name_pattern.h"
 #include "cmd/trace/other_names.h"
 #include "trace/functions_write.h"
@@ -15,7 +16,9 @@
 struct us_count_list {
 	struct us_count_pattern {
 		struct us_name_pattern name;
-		unsigned n; /* number of functions that it matched */
+		unsigned n;		/* number of functions that it matched */
+		struct us_nearest near; /* of the functions, while it matched none */
+		char best[128];
 	} v[US_COUNT_LIST_MAX];
 	unsigned n; /* 0: all functions */
 	struct us_function_chooser chooser;
