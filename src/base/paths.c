@@ -57,6 +57,15 @@ static bool whole_path(const char *dir, const char *file, char dst[static US_PAT
 	return true;
 }
 
+bool us_path_is_same(const char *dir, const char *file, const char *other_dir,
+		     const char *other_file)
+{
+	char a[US_PATH_SIZE], b[US_PATH_SIZE];
+	return !strcmp(file, other_file) ||
+	       (whole_path(dir, file, a) && whole_path(other_dir, other_file, b) &&
+		!strcmp(a, b));
+}
+
 /* The length of the common beginning of folder and path, in whole names. */
 static size_t common_length(const char *folder, const char *path)
 {

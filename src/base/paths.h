@@ -42,6 +42,11 @@ void us_paths_fini(struct us_paths *p); /* accepts a zeroed one */
 const char *us_path_full(const char *dir, const char *file,
 			 char dst[static US_PATH_SIZE]);
 
+/* Do they name one file, without asking the file system?  A file in an unknown
+ * directory is only the same as one that is spelled so. */
+bool us_path_is_same(const char *dir, const char *file, const char *other_dir,
+		     const char *other_file);
+
 /* Is `end` the end of the path, from one of its names on?  As it is in DWARF, or as
  * us_paths_show() may show it. */
 bool us_path_ends_with(const char *dir, const char *file, const char *end);

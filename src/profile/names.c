@@ -3,6 +3,7 @@
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
+#include "base/paths.h"
 #include "base/vec.h"
 
 #include <inttypes.h>
@@ -18,10 +19,13 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* An unknown place is not a difference: link-time optimization loses files. */
+/* An unknown place is not a difference: link-time optimization loses files.  Nor is the
+ * spelling of a path: units of different directories have one header's relative to
+ * theirs, or whole. */
 static bool same_place(const struct us_profile_func *a, const struct us_profile_func *b)
 {
-	return !a->decl_file || !b->decl_file || !strcmp(a->decl_file, b->decl_file);
+	return !a->decl_file || !b->decl_file ||
+	       us_path_is_same(a->dir, a->decl_file, b->dir, b->decl_file);
 }
 
 /* A function that is inlined in one place and called in another is one function.  The

@@ -452,9 +452,40 @@ static void test_compared_by_what_builds_share(void **state)
 	us_profile_free(p[1]);
 }
 
+/* One header, in one unit relative to its directory, in the other with its whole path.
+ */
+static void test_spellings_of_one_path(void **state)
+{
+	struct us_profile_opts o = { 0 };
+	size_t n;
+	(void)state;
+	need("mkdir -p unit.a/h unit.b");
+	write_text("unit.a/h/step.h",
+		   "extern volatile int x;\n"
+		   "static inline __attribute__((always_inline)) void step(void)\n"
+		   "{ x++; }\n");
+	write_text("unit.a/a.c", "#include \"h/step.h\"\n"
+				 "volatile int x; void a(void) { step(); }\n");
+	write_text("unit.b/b.c",
+		   "#include <step.h>\n"
+		   "void b(void) { step(); }\n"
+		   "void a(void); int main(void) { a(); b(); return 0; }\n");
+	need("cd unit.a && gcc -g -O1 -c a.c -o ../a.o");
+	need("cd unit.b && gcc -g -O1 -I$PWD/../unit.a/h -c b.c -o ../b.o");
+	need("gcc -no-pie a.o b.o -o spellings");
+	struct given all = address_of("spellings", "a");
+	append(&all, address_of("spellings", "b"));
+	struct us_profile *p = profile_of("spellings", &all, &o);
+	assert_true(has(p, "step"));
+	us_profile_funcs(p, &n);
+	assert_int_equal(n, 3);
+	us_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spellings_of_one_path),
 		cmocka_unit_test(test_namesakes_with_dwarf),
 		cmocka_unit_test(test_namesakes_without_dwarf),
 		cmocka_unit_test(test_demangled_and_focus),
