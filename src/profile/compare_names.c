@@ -92,6 +92,35 @@ static const char *name_in_all_builds(struct entries *all, const char *name)
 	return us_name_of_all_builds(name, text, sizeof(text)) ? keep(all, text) : name;
 }
 
+static bool take_without_case(void *ctx, const char *name, bool any_case)
+{
+	if (any_case)
+		snprintf(ctx, US_DEMANGLED_MAX, "%s", name);
+	return any_case;
+}
+
+/* In a language without case, the name may be spelled as in the source, or not: that
+ * depends on the DWARF of the build.  The symbol is spelled the same in all. */
+static const char *name_to_match_by(struct entries *all,
+				    const struct us_profile_func *f)
+{
+	char text[US_DEMANGLED_MAX];
+	const char *name = f->base;
+	if (f->raw != f->base && us_name_is(f->raw, take_without_case, text) &&
+	    !strcasecmp(text, f->base))
+		name = keep(all, text);
+	return name ? name_in_all_builds(all, name) : NULL;
+}
+
+/* As the source spells it, if the profile of the entry does. */
+static char *spelled(char *name, const struct entry *x)
+{
+	const char *base = x->func->base, *dot = strrchr(base, '.');
+	if (name)
+		us_demangled_case(name, dot ? dot + 1 : base);
+	return name;
+}
+
 /* Or are there no images, so that all may be code of one? */
 static bool is_in_image(const struct us_profile *p, us_gva at)
 {
@@ -117,7 +146,7 @@ static bool describe(const struct us_comparer *c, struct entries *all, struct en
 		x->name = x->base;
 		return true;
 	}
-	x->base = x->name = name_in_all_builds(all, f->base);
+	x->base = x->name = name_to_match_by(all, f);
 	if (!x->base)
 		return false;
 	x->module = f->module ? f->module : "";
@@ -334,7 +363,7 @@ static int label(struct us_compare_names *names, const struct entry *const *v, s
 						  tell_module(v[i]), tell_path(v[i]));
 		if (len < 0)
 			return -ENOMEM;
-		names->v[names->n++] = name;
+		names->v[names->n++] = spelled(name, v[i]);
 	}
 	return 0;
 }
@@ -350,7 +379,8 @@ static int show(struct us_compare_names *names, const struct entry *const *v, si
 			rc = label(names, v + from, to - from);
 			continue;
 		}
-		char *name = strdup(n == 1 ? v[from]->base : v[from]->name);
+		char *name = spelled(strdup(n == 1 ? v[from]->base : v[from]->name),
+				     v[from]);
 		if (!name)
 			return -ENOMEM;
 		names->v[names->n++] = name;

@@ -452,6 +452,30 @@ static void test_compared_by_what_builds_share(void **state)
 	us_profile_free(p[1]);
 }
 
+/* What DWARF has of a Pascal function gives its name the case of the source. */
+static void test_compared_in_any_case(void **state)
+{
+	static const char *const flags[] = { "-g0", "-g" };
+	struct us_profile *p[2];
+	(void)state;
+	write_text("spin.c", "void Spin(int n) __asm__(\"WORK_$$_SPIN$LONGINT\");\n"
+			     "int x; void Spin(int n) { x += n; }\n"
+			     "int main(void) { Spin(1); return 0; }\n");
+	for (int i = 0; i < 2; i++) {
+		need("gcc -O1 -no-pie %s spin.c -o spin", flags[i]);
+		struct given g = address_of("spin", "WORK_$$_SPIN$LONGINT");
+		p[i] = profile_of("spin", &g, NULL);
+	}
+	assert_true(has(p[0], "WORK.SPIN"));
+	assert_true(has(p[1], "WORK.Spin"));
+	struct us_comparison c = compare(p[0], p[1]);
+	assert_true(c.n == 1 && !c.n_changed);
+	assert_string_equal(c.row[0].name, "WORK.Spin");
+	us_comparison_fini(&c);
+	us_profile_free(p[0]);
+	us_profile_free(p[1]);
+}
+
 /* One header, in one unit relative to its directory, in the other with its whole path.
  */
 static void test_spellings_of_one_path(void **state)
@@ -486,6 +510,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spellings_of_one_path),
+		cmocka_unit_test(test_compared_in_any_case),
 		cmocka_unit_test(test_namesakes_with_dwarf),
 		cmocka_unit_test(test_namesakes_without_dwarf),
 		cmocka_unit_test(test_demangled_and_focus),
