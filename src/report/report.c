@@ -52,14 +52,19 @@ static int stream_error(FILE *out)
 	return errno ? errno : EIO;
 }
 
+void us_report_hint_space(int code, struct us_err *e)
+{
+	if (code == ENOSPC)
+		us_hint(e, "free some space, or write elsewhere with -o FILE");
+}
+
 int us_report_flush(FILE *out, const char *what, struct us_err *e)
 {
 	int code = stream_error(out);
 	if (!code)
 		return 0;
 	us_fail(e, -code, "write the %s: %s", what, strerror(code));
-	if (code == ENOSPC)
-		us_hint(e, "free some space, or write elsewhere with -o FILE");
+	us_report_hint_space(code, e);
 	return -code;
 }
 

@@ -87,6 +87,8 @@ US_MUST_CHECK int us_report(const struct us_profile *p, const struct us_format *
 
 /* Flush and check a stream after writing `what` ("text report") to it. */
 US_MUST_CHECK int us_report_flush(FILE *out, const char *what, struct us_err *e);
+/* What helps if writing failed with this errno (positive), if anything. */
+void us_report_hint_space(int code, struct us_err *e);
 
 /*
  * Indices of all functions with samples, in the order of o (ties: more samples, then

@@ -18,6 +18,7 @@
 struct us_trace_out {
 	FILE *out;		 /* NULL: the format writes a folder */
 	int folder;		 /* open, empty */
+	int failed;		 /* writing to the folder failed: -errno */
 	const char *const *name; /* names of functions, by number; never NULL */
 	uint32_t n_name;
 	const struct us_replay *replay;
@@ -27,10 +28,12 @@ struct us_trace_out {
 };
 
 struct us_trace_format {
-	const char *name;    /* "graph", "chrome", "csv", ... */
-	const char *suffix;  /* of a file: ".csv" */
-	const char *also;    /* another suffix; NULL: none */
-	bool is_folder;	     /* it writes a folder, not a file */
+	const char *name;   /* "graph", "chrome", "csv", ... */
+	const char *suffix; /* of a file: ".csv" */
+	const char *also;   /* another suffix; NULL: none */
+	bool is_folder;	    /* it writes a folder, not a file */
+	/* For a folder: remove the files that this format may have made there. */
+	void (*remove)(int folder);
 	bool binary;	     /* it is not for a terminal */
 	bool of_calls;	     /* it shows only system calls */
 	const char *summary; /* one line for --help */

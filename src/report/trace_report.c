@@ -324,6 +324,12 @@ static int read_all(struct us_trace_printer *p, int fd,
 	int ended = us_trace_printer_end(p, !rc, ret);
 	ret->cut = !result.ended;
 	rc = rc ? rc : ended;
+	if (p->out.failed) { /* whatever us_read() calls it */
+		us_fail(e, p->out.failed, "write the trace: %s",
+			strerror(-p->out.failed));
+		us_report_hint_space(-p->out.failed, e);
+		return p->out.failed;
+	}
 	return rc && !e->code ? us_fail(e, rc, "replay: %s", strerror(-rc)) : rc;
 }
 

@@ -97,21 +97,23 @@ static unsigned task_of(unsigned stack)
 }
 
 /* Open the file each time: there may be more tasks than a process may open files. */
-static int flush(const struct us_trace_out *o, struct task *t, unsigned stack)
+static int flush(struct us_trace_out *o, struct task *t, unsigned stack)
 {
 	char name[24];
 	snprintf(name, sizeof(name), "%u.dat", task_of(stack));
 	int fd = openat(o->folder, name,
 			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return -errno;
+		return o->failed = -errno;
 	int rc = us_write_all(fd, t->record, t->n * sizeof(*t->record));
 	t->n = 0;
-	return close(fd) && !rc ? -errno : rc;
+	rc = close(fd) && !rc ? -errno : rc;
+	o->failed = o->failed ? o->failed : rc;
+	return rc;
 }
 
-static int put(const struct us_trace_out *o, const struct us_replay_span *s,
-	       unsigned type, uint64_t ns)
+static int put(struct us_trace_out *o, const struct us_replay_span *s, unsigned type,
+	       uint64_t ns)
 {
 	struct folder *f = o->state;
 	struct task *t = &f->task[s->stack];
@@ -138,7 +140,7 @@ static bool is_guest(const struct task *t, const struct us_replay_span *s)
 }
 
 /* End the function that continued elsewhere. */
-static int end_away(const struct us_trace_out *o, struct task *t, uint64_t ns)
+static int end_away(struct us_trace_out *o, struct task *t, uint64_t ns)
 {
 	if (!t->away)
 		return 0;
@@ -147,7 +149,7 @@ static int end_away(const struct us_trace_out *o, struct task *t, uint64_t ns)
 }
 
 /* A function leaves this stack for another one, which comes next. */
-static int move_out(const struct us_trace_out *o, const struct us_replay_span *s)
+static int move_out(struct us_trace_out *o, const struct us_replay_span *s)
 {
 	struct folder *f = o->state;
 	struct task *t = &f->task[s->stack];
@@ -197,7 +199,7 @@ static bool goes_on(struct folder *f, const struct us_replay_span *s)
 
 static int enter(void *ctx, const struct us_replay_span *s)
 {
-	const struct us_trace_out *o = ctx;
+	struct us_trace_out *o = ctx;
 	struct folder *f = o->state;
 	if (s->moved ? move_in(f, s) : s->again && goes_on(f, s))
 		return 0;
@@ -207,7 +209,7 @@ static int enter(void *ctx, const struct us_replay_span *s)
 
 static int leave(void *ctx, const struct us_replay_span *s)
 {
-	const struct us_trace_out *o = ctx;
+	struct us_trace_out *o = ctx;
 	struct folder *f = o->state;
 	struct task *t = &f->task[s->stack];
 	if (s->moved)
@@ -234,10 +236,11 @@ static FILE *create(const struct us_trace_out *o, const char *name)
 	return file;
 }
 
+/* A write that fails before the last one leaves no reason behind. */
 static int finish(FILE *file)
 {
-	bool bad = ferror(file);
-	return fclose(file) || bad ? -EIO : 0;
+	int rc = fflush(file) ? -errno : ferror(file) ? -EIO : 0;
+	return fclose(file) && !rc ? -errno : rc;
 }
 
 static int write_symbols(const struct us_trace_out *o)
@@ -342,7 +345,7 @@ static int end(struct us_trace_out *o)
 		write_info, /* last: without it, uftrace rejects the folder */
 	};
 	for (size_t i = 0; i < sizeof(write) / sizeof(write[0]) && !rc; i++)
-		rc = write[i](o);
+		rc = o->failed = write[i](o);
 	for (unsigned i = 0; f && i < US_REPLAY_STACKS; i++)
 		free(f->task[i].record);
 	free(f);
@@ -350,11 +353,25 @@ static int end(struct us_trace_out *o)
 	return rc;
 }
 
+static void remove_files(int folder)
+{
+	static const char *const named[] = { MODULE ".sym", "sid-" SESSION ".map",
+					     "task.txt", "info" };
+	char name[24];
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+		unlinkat(folder, named[i], 0);
+	for (unsigned i = 0; i < US_REPLAY_STACKS; i++) {
+		snprintf(name, sizeof(name), "%u.dat", task_of(i));
+		unlinkat(folder, name, 0);
+	}
+}
+
 const struct us_trace_format us_trace_format_uftrace = {
 	.name = "uftrace",
 	.suffix = ".uftrace",
 	.summary = "a folder for uftrace replay, report, graph, tui and dump",
 	.is_folder = true,
+	.remove = remove_files,
 	.begin = begin,
 	.ops = { .enter = enter, .leave = leave },
 	.end = end,

@@ -6,6 +6,7 @@ usage: test_plugin.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names
 """
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -188,6 +189,25 @@ class Plugin(GuestCli):
                    self.path("x"), *guest)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("note: _also_work"), 1, done.stderr)
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_a_folder_without_space(self):
+        """The cause is named, and nothing is left that makes the next attempt fail."""
+        trace, made, own = self.path("x"), self.path("new.uftrace"), self.path("own.uftrace")
+        os.mkdir(own)
+        done = run("trace", "-o", trace, *self.guest_of_two_names())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for out in made, own:
+            done = subprocess.run([PROGRAM, "replay", "-o", out, trace], capture_output=True, text=True,
+                                  timeout=300, preexec_fn=lambda: resource.setrlimit(
+                                      resource.RLIMIT_FSIZE, (512, 512)))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("write the trace: File too large", done.stderr)
+        self.assertFalse(os.path.exists(made))
+        self.assertEqual(os.listdir(own), [])
+        for out in made, own:
+            self.assertEqual(run("replay", "-o", out, trace).returncode, 0)
+            self.assertIn("info", os.listdir(out))
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_each_name_that_is_shown(self):

@@ -200,6 +200,14 @@ static int open_folder(struct settings *s, bool *ret_new, int *ret, struct us_er
 	return 0;
 }
 
+/* What was begun must not make the next attempt fail. */
+static void remove_folder(const struct settings *s, int folder, bool is_new)
+{
+	s->trace.format->remove(folder);
+	if (is_new)
+		rmdir(s->out);
+}
+
 /* The recording is read twice: a pipe goes to a file first. */
 static int open_twice(const struct settings *s, struct us_profile **ret, int *ret_fd,
 		      struct us_err *e)
@@ -285,6 +293,10 @@ static int run(struct settings *s, struct us_err *e)
 	if (r < 0)
 		return r;
 	r = us_trace_report(fd, p, &s->trace, out.f, &result, e);
+	if (r < 0 && s->trace.format->is_folder) {
+		remove_folder(s, folder, is_new);
+		return r;
+	}
 	if (is_new)
 		us_new_file_give_back_folder(folder);
 	if (r == 0)
