@@ -7,8 +7,8 @@
 
 #include <limits.h>
 
-/* In build folders the plugin is beside the program, else where it was installed.
- * -ENOENT. */
+/* In build folders the plugin is beside the program, else where it was installed: below
+ * the prefix that the program is in now, or the configured one.  -ENOENT. */
 US_MUST_CHECK int us_plugin_find(char ret[static PATH_MAX], struct us_err *e);
 
 #endif

@@ -45,6 +45,24 @@ class Doctor(Cli):
                 self.assertIn("find the plugin", plugin["details"])
                 self.assertIn("make install", plugin["hint"])
 
+    def test_an_install_that_was_moved(self):
+        """bin and lib are elsewhere, but together."""
+        built = os.path.join(os.path.dirname(PROGRAM), "uniscope-plugin.so")
+        if not os.path.exists(built):
+            self.skipTest("no plugin was built")
+        options = json.loads(subprocess.run(
+            ["meson", "introspect", os.path.dirname(PROGRAM), "--buildoptions"],
+            capture_output=True, text=True, check=True).stdout)
+        libdir, = (o["value"] for o in options if o["name"] == "libdir")
+        moved = self.path("moved")
+        os.makedirs(os.path.join(moved, "bin"))
+        os.makedirs(os.path.join(moved, libdir, "uniscope"))
+        program = shutil.copy(PROGRAM, os.path.join(moved, "bin"))
+        shutil.copy(built, os.path.join(moved, libdir, "uniscope"))
+        done = subprocess.run([program, "doctor", "--json"], capture_output=True, text=True)
+        plugin, = (f for f in json.loads(done.stdout) if f["name"] == "plugin")
+        self.assertEqual(plugin["answer"], "yes", plugin)
+
     def test_doctor_checks_itself(self):
         found = {f["name"]: f for f in json.loads(run("doctor", "--json").stdout)}
         for backend in ("bpf", "kvm"):
