@@ -302,6 +302,13 @@ class Plugin(GuestCli):
             self.fails(1, "--until main: " + re.escape(why.format(path)), "boot", "-n", "1",
                        "--until", "main", *guest)
 
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-riscv64"), "SKIP: no QEMU, or no plugin")
+    def test_system_calls_that_are_not_known(self):
+        done = self.fails(1, "only system calls of x86_64.*(\n.*)*try: its output above says why", "trace",
+                          "--syscalls", "-o", self.path("x"), "--", "qemu-system-riscv64", "-display",
+                          "none", "-machine", "virt", "-S")
+        self.assertNotIn("neither count nor trace", done.stderr)
+
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_qemu_that_is_killed(self):
         """What there is until then is kept, and the exit code tells."""

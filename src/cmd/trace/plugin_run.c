@@ -335,8 +335,9 @@ int us_plugin_run_check(const struct us_plugin_run *r, struct us_err *e)
 	} else {
 		us_fail(e, -ECHILD, "QEMU ended with status %d at its start",
 			WEXITSTATUS(status));
-		us_hint(e, "its output above says why; a QEMU without plugins can "
-			   "neither count nor trace");
+		/* From here a plugin that refused looks like one that QEMU lacks. */
+		us_hint(e, "its output above says why; if it does not know the option "
+			   "-plugin, it was built without plugins");
 	}
 	return -ECHILD;
 }
