@@ -73,6 +73,10 @@ bool us_link_flow_left(struct us_link_flow *f, us_gva pc, unsigned n, us_gva *re
  */
 bool us_link_runs(struct us_link_flow *f, const struct us_code_place *at);
 
+/* Does the straight code from at->start come to the place, and then put 0 in the link
+ * register, with the return address kept nowhere?  It can return to nobody then. */
+bool us_link_drops(struct us_link_flow *f, const struct us_code_place *at);
+
 /* As us_link_read_entry(). */
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 			struct us_link_entry *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* link_runs.c: the code that a new thread begins with; see link_rule.h. */
+/* link_runs.c: the code that a new thread or program begins with; see link_rule.h. */
 #include "unwind/link_flow.h"
 #include "unwind/link_rule.h"
 
@@ -58,6 +58,28 @@ bool us_link_runs(struct us_link_flow *f, const struct us_code_place *at)
 		pc += insn.len;
 		if (pc == at->pc)
 			return call && runs && !has_ra(&st);
+	}
+	return false;
+}
+
+bool us_link_drops(struct us_link_flow *f, const struct us_code_place *at)
+{
+	struct us_link_insn insn;
+	struct us_link_state st;
+	us_gva pc = at->start;
+	bool met = false;
+	us_link_state_init(&st, f->machine);
+	us_code_path_start(&f->path);
+	for (unsigned i = 0; i < MAX_INSNS && f->path.budget; i++) {
+		f->path.budget--;
+		met |= pc == at->pc;
+		if (!us_link_flow_decode(f, pc, &insn) || keeps_ra(&st, &insn) ||
+		    insn.kind >= US_LINK_CALL || !us_link_flow_step(f, pc, &insn, &st))
+			return false;
+		pc += insn.len;
+		struct us_link_value ra = st.reg[f->machine->ra];
+		if (ra.sym == US_LSYM_CONST)
+			return met && ra.off == 0 && !has_ra(&st);
 	}
 	return false;
 }

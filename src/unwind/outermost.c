@@ -286,7 +286,9 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 	uint8_t end = w->end;
 	bool root = false;
 	if (w->flags & US_PC_USER) {
-		root = is_first_of_program(w) || is_first_of_fiber(w, site);
+		/* At its first instructions, the link register is the kernel's. */
+		root = is_first_of_program(w) || is_first_of_fiber(w, site) ||
+		       us_sites_drops(w->u->sites, site);
 		w->end = end;
 		return root;
 	}

@@ -225,6 +225,8 @@ void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned ra
 void us_sites_judge(struct us_sites *s, struct us_site *site);
 /* With the start and rules that were learned: does the function never return? */
 bool us_sites_stays(struct us_sites *s, const struct us_site *site);
+/* As us_link_drops(), for a start that is known; with a link register only. */
+bool us_sites_drops(struct us_sites *s, const struct us_site *site);
 /* As us_x86_traps(). */
 bool us_sites_traps(struct us_sites *s, us_gva pc);
 /* As us_x86_saves_all(); x86 only. */

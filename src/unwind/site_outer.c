@@ -74,6 +74,15 @@ static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_pla
 	}
 }
 
+bool us_sites_drops(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_place at = us_sites_place(s, site);
+	if (!s->link || !at.start || site->after_call)
+		return false;
+	us_sites_use(s);
+	return us_link_drops(s->link, &at);
+}
+
 bool us_sites_traps(struct us_sites *s, us_gva pc)
 {
 	us_sites_use(s);

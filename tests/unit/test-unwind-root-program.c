@@ -124,12 +124,60 @@ static void first_by_link(void **state)
 	}
 }
 
+/* At the two first instructions of a function that a kernel enters, as the code there
+ * is; the link register is still the kernel's. */
+static void look_at_dropped(uint32_t first, uint32_t second, uint32_t call, size_t n,
+			    bool root)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	map.n = 0;
+	WORDS(0x3000, first, second, arm ? bl(0x3008, 0x2000) : jal(0x3008, 0x2000));
+	WORDS(0x4000, call);
+	regs.user = true;
+	for (us_gva pc = 0x3000; pc <= 0x3004; pc += 4) {
+		put(STACK, 0x4004); /* if it is saved */
+		look_with_link(pc, STACK, 0x4004);
+		assert_int_equal(out.n, n);
+		assert_int_equal(out.end == US_END_ROOT, root);
+	}
+}
+
+/* What clears its link register, and keeps it nowhere, returns to nobody. */
+static void arm_drops_its_link(void **state)
+{
+	enum { FP = 0xaa1f03fd, LINK = 0xaa1f03fe, ONE = 0xd280003e };
+	enum { LINK_0 = 0xd280001e, SAVE = 0xf81f0ffe, BLR = 0xd63f0020 };
+	(void)state;
+	look_at_dropped(FP, LINK, bl(0x4000, 0x5000), 1, true);
+	look_at_dropped(0xd503245f, LINK_0, bl(0x4000, 0x5000), 1, true);
+	look_at_dropped(SAVE, LINK, bl(0x4000, 0x5000), 1, false);
+	look_at_dropped(FP, ONE, bl(0x4000, 0x5000), 1, false);
+	/* mov x19, x30 */
+	look_at_dropped(0xaa1e03f3, LINK, bl(0x4000, 0x5000), 1, false);
+	/* It is called, and not to return. */
+	look_at_dropped(FP, LINK, bl(0x4000, 0x3000), 2, false);
+	look_at_dropped(FP, LINK, BLR, 2, false);
+}
+
+static void riscv_drops_its_link(void **state)
+{
+	enum { FP = 0x00000413, LINK = 0x00000093, ONE = 0x00100093 };
+	enum { SAVE = 0x00113023, JALR = 0x000780e7 };
+	(void)state;
+	look_at_dropped(FP, LINK, jal(0x4000, 0x5000), 1, true);
+	look_at_dropped(SAVE, LINK, jal(0x4000, 0x5000), 1, false);
+	look_at_dropped(FP, ONE, jal(0x4000, 0x5000), 1, false);
+	look_at_dropped(FP, LINK, jal(0x4000, 0x3000), 2, false);
+	look_at_dropped(FP, LINK, JALR, 2, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(first_of_program),	 TEST(not_the_first_of_a_program),
-		TEST(second_of_program), RISCV(first_by_link),
-		ARM(first_by_link),
+		TEST(first_of_program),	     TEST(not_the_first_of_a_program),
+		TEST(second_of_program),     RISCV(first_by_link),
+		ARM(first_by_link),	     ARM(arm_drops_its_link),
+		RISCV(riscv_drops_its_link),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
