@@ -96,7 +96,6 @@ static int check_processor(struct us_boot_variant *v, const char *program,
 {
 	char processor[16];
 	us_qemu_processor(program, cpu, processor, sizeof(processor));
-	/* Of what is no QEMU it is not known. */
 	v->is_pc = !processor[0] || !strcmp(processor, "x86_64") ||
 		   !strcmp(processor, "i386");
 	if ((v->by && !strcmp(v->by, "output")) ||
@@ -126,6 +125,7 @@ static int check_command(struct us_boot_variant *v, char *const *argv, struct us
 		return us_fail(e, -EINVAL,
 			       "boot: with -S the guest waits for a debugger: "
 			       "leave it out");
+	v->is_pc = true; /* of what is no QEMU it is not known */
 	return strcmp(v->vmm, "qemu") != 0 ? 0
 					   : check_processor(v, argv[0], line->cpu, e);
 }
