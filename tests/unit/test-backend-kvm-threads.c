@@ -374,7 +374,7 @@ static struct sums sums_of(pid_t pid, pid_t tid)
 static void the_share_that_waits_is_right(void **state)
 {
 	static struct run r;
-	unsigned n[US_N_VCPU_STATE] = { 0 };
+	unsigned n[US_N_VCPU_STATE] = { 0 }, all = 0;
 	struct us_capture c;
 	pid_t hogs[3];
 	(void)state;
@@ -385,11 +385,15 @@ static void the_share_that_waits_is_right(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		hogs[i] = take_cpu(0, 0, 60 * SECOND);
 	struct sums before = sums_of(r.vmm.pid, tid);
-	for (uint64_t until = us_now_ns() + 5 * SECOND; us_now_ns() < until;) {
-		if (r.b->ops->next(r.b, until, &c) != 1)
+	/* Others may leave little of the CPUs: it takes what it takes. */
+	uint64_t begun = us_now_ns(), most = begun + 50 * SECOND;
+	while ((us_now_ns() < begun + 5 * SECOND || all <= 1000) &&
+	       us_now_ns() < most) {
+		if (r.b->ops->next(r.b, us_now_ns() + SECOND / 10, &c) != 1)
 			continue;
 		n[c.state] += c.weight;
 		r.b->ops->release(r.b, &c);
+		all = n[US_VCPU_GUEST] + n[US_VCPU_EXIT] + n[US_VCPU_READY];
 	}
 	struct sums after = sums_of(r.vmm.pid, tid);
 	for (unsigned i = 0; i < 3; i++) {
@@ -398,7 +402,6 @@ static void the_share_that_waits_is_right(void **state)
 	}
 	uint64_t run = after.run_ns - before.run_ns,
 		 wait = after.wait_ns - before.wait_ns;
-	unsigned all = n[US_VCPU_GUEST] + n[US_VCPU_EXIT] + n[US_VCPU_READY];
 	uint64_t truth = wait * 100 / (run + wait);
 	print_message("# %u of %u wait, by the kernel %lu %%\n", n[US_VCPU_READY], all,
 		      truth);
