@@ -18,10 +18,14 @@
 #define FIRST_ADDRESS  0x10000U
 #define NAME_MAX_BYTES 1023U
 #define MOST_NAMES     (1U << 24)
-#define STEP_NS	       1000000U	  /* an invented time */
-#define MOST_SINGLE    (1U << 24) /* samples that are written one by one */
-#define DECIMALS       3	  /* digits of fractions that are kept */
-#define ONE	       1000U	  /* 10 to the power of that */
+#define STEP_NS	       1000000U /* an invented time */
+/* Samples that are written one by one: at most so many, and above a number that costs
+ * little at most so many for each line.  Counts can be microseconds. */
+#define MOST_SINGLE   (1U << 24)
+#define ALWAYS_SINGLE (1U << 20)
+#define LINE_SINGLE   4U
+#define DECIMALS      3	    /* digits of fractions that are kept */
+#define ONE	      1000U /* 10 to the power of that */
 
 struct name {
 	const uint8_t *text;
@@ -367,10 +371,16 @@ static int write_facts(const struct folded *f, const struct us_import_opts *o,
 	return rc;
 }
 
+static bool are_single(const struct folded *f)
+{
+	return f->total <= ALWAYS_SINGLE ||
+	       (f->total <= MOST_SINGLE && f->total / LINE_SINGLE <= f->lines.n);
+}
+
 static int write_all(const struct folded *f, struct us_writer *w, struct us_err *e)
 {
 	int rc = 0;
-	if (f->total <= MOST_SINGLE)
+	if (are_single(f))
 		return write_single(f, w, e);
 	for (size_t i = 0; i < f->lines.n && !rc; i++)
 		rc = write_stack(f, &f->lines.v[i], f->lines.v[i].count, 0, w, e);

@@ -5,6 +5,7 @@
 usage: test_import.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, or all
 """
 import gzip
+import os
 
 from cli import Cli, main, run
 
@@ -25,6 +26,18 @@ class Import(Cli):
             with open(self.path("bad.folded"), "w") as f:
                 f.write(f"main;a {count}\n")
             self.fails(1, "line 1: has no count", "import", "-o", out, self.path("bad.folded"))
+
+    def test_large_counts_cost_no_more_than_small_ones(self):
+        """Microseconds: what there is to store are the lines."""
+        made, out = self.path("in.folded"), self.path("out.data")
+        with open(made, "w") as f:
+            f.writelines(f"main;f{i} {160000 + i}\n" for i in range(100))
+        done = run("import", "-o", out, made)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("16004950 samples", done.stdout + done.stderr)
+        self.assertLess(os.path.getsize(out), 100000)
+        done = run("report", "-f", "folded", "-o", "-", out)
+        self.assertIn("main;f7 160007", done.stdout.splitlines())
 
     def test_what_import_does_not_read_is_told_apart(self):
         made = self.path("in")
