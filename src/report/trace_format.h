@@ -47,7 +47,8 @@ struct us_trace_format {
 extern const struct us_trace_format *const us_trace_formats[]; /* NULL-terminated */
 extern const struct us_trace_format us_trace_format_graph, us_trace_format_chrome,
 	us_trace_format_html, us_trace_format_csv, us_trace_format_perfetto,
-	us_trace_format_uftrace, us_trace_format_strace, us_trace_format_calls;
+	us_trace_format_uftrace, us_trace_format_strace, us_trace_format_calls,
+	us_trace_format_functions;
 
 const struct us_trace_format *us_trace_format_by_name(const char *name);   /* or NULL */
 const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or NULL */

@@ -6,6 +6,7 @@
  */
 #include "report/page.h"
 #include "report/report.h"
+#include "report/trace_durations.h"
 #include "report/trace_format.h"
 
 #include "backend/backend.h"
@@ -27,19 +28,8 @@ struct bins {
 	float ns[BINS];
 };
 
-/* A stack on which a function has not ended. */
-struct open_on {
-	uint32_t stack, n; /* nested calls */
-};
-
 struct function {
-	uint64_t calls, max_ns;
-	uint64_t total_ns; /* only outermost calls */
-	uint64_t sum_ns;   /* all calls */
-	struct {
-		struct open_on *v;
-		size_t n, cap;
-	} open;
+	struct us_trace_durations d;
 	double self_ns; /* on all vCPUs */
 	double self_on[US_MAX_VCPUS];
 	struct bins *bins[US_MAX_VCPUS]; /* NULL: never on that vCPU */
@@ -139,38 +129,6 @@ static int charge(const struct us_trace_out *o, unsigned vcpu, uint64_t t_ns)
 	return 0;
 }
 
-/* The open calls on a stack; NULL: out of memory. */
-static struct open_on *open_on(struct function *f, uint32_t stack)
-{
-	size_t i = 0;
-	while (i < f->open.n && f->open.v[i].stack != stack)
-		i++;
-	if (i < f->open.n)
-		return &f->open.v[i];
-	struct open_on *o = us_vec_push(&f->open);
-	if (o)
-		o->stack = stack;
-	return o;
-}
-
-static bool open_again(struct function *f, uint32_t stack)
-{
-	struct open_on *o = f ? open_on(f, stack) : NULL;
-	if (o)
-		o->n++;
-	return o;
-}
-
-/* End a call: was it the outermost one? */
-static bool close_one(struct function *f, uint32_t stack)
-{
-	struct open_on *o = open_on(f, stack);
-	if (!o || (o->n && --o->n))
-		return false;
-	*o = f->open.v[--f->open.n];
-	return true;
-}
-
 static int enter(void *ctx, const struct us_replay_span *s)
 {
 	struct us_trace_out *o = ctx;
@@ -181,7 +139,8 @@ static int enter(void *ctx, const struct us_replay_span *s)
 		return -ENOMEM;
 	*slot = s->function;
 	g->on[s->vcpu] = s->stack;
-	return open_again(function_of(g, s->function), s->stack) ? 0 : -ENOMEM;
+	struct function *f = function_of(g, s->function);
+	return f ? us_trace_durations_enter(&f->d, s) : -ENOMEM;
 }
 
 static int leave(void *ctx, const struct us_replay_span *s)
@@ -195,14 +154,7 @@ static int leave(void *ctx, const struct us_replay_span *s)
 		stack->n--;
 	if (!f || rc)
 		return -ENOMEM;
-	uint64_t whole = s->end_ns - s->begin_ns;
-	bool outermost = close_one(f, s->stack);
-	if (!s->known || !s->ended)
-		return 0;
-	f->calls++;
-	f->sum_ns += whole;
-	f->total_ns += outermost ? whole : 0;
-	f->max_ns = whole > f->max_ns ? whole : f->max_ns;
+	us_trace_durations_leave(&f->d, s);
 	return 0;
 }
 
@@ -286,10 +238,10 @@ static void columns(const struct us_trace_out *o, struct us_json *j,
 		us_json_end(j);                                                        \
 	} while (0)
 	COLUMN("self", (uint64_t)f->self_ns);
-	COLUMN("total", f->total_ns);
-	COLUMN("calls", f->calls);
-	COLUMN("mean", f->calls ? f->sum_ns / f->calls : 0);
-	COLUMN("max", f->max_ns);
+	COLUMN("total", f->d.total_ns);
+	COLUMN("calls", f->d.calls);
+	COLUMN("mean", f->d.calls ? f->d.sum_ns / f->d.calls : 0);
+	COLUMN("max", f->d.max_ns);
 #undef COLUMN
 	us_json_end(j);
 }
@@ -371,7 +323,7 @@ static void fini(struct us_trace_out *o)
 		for (unsigned v = 0; g->function.v[f] && v < US_MAX_VCPUS; v++)
 			free(g->function.v[f]->bins[v]);
 		if (g->function.v[f])
-			free(g->function.v[f]->open.v);
+			us_trace_durations_fini(&g->function.v[f]->d);
 		free(g->function.v[f]);
 	}
 	for (unsigned i = 0; g && i < US_REPLAY_STACKS; i++)

@@ -19,9 +19,11 @@
 #define FIRST_FUNCTION 16 /* lower numbers are not functions: vmm/plugin_counts.h */
 
 const struct us_trace_format *const us_trace_formats[] = {
-	&us_trace_format_graph,	 &us_trace_format_html,	 &us_trace_format_perfetto,
-	&us_trace_format_chrome, &us_trace_format_csv,	 &us_trace_format_uftrace,
-	&us_trace_format_strace, &us_trace_format_calls, NULL,
+	&us_trace_format_graph,	    &us_trace_format_html,
+	&us_trace_format_perfetto,  &us_trace_format_chrome,
+	&us_trace_format_csv,	    &us_trace_format_uftrace,
+	&us_trace_format_strace,    &us_trace_format_calls,
+	&us_trace_format_functions, NULL,
 };
 
 const struct us_trace_format *us_trace_format_by_name(const char *name)

@@ -210,6 +210,22 @@ class Plugin(GuestCli):
             self.assertIn("info", os.listdir(out))
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_table_of_durations(self):
+        trace = self.path("x")
+        done = run("trace", "-o", trace, *self.guest_of_two_names())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run("replay", "--format", "functions", trace)
+        self.assertRegex(done.stdout, r"^self % .* calls   function\n")
+        for name in "work", "idle":
+            row, = (line.split() for line in done.stdout.splitlines() if line.endswith(" " + name))
+            share, own, total, mean, longest, n, _ = row
+            self.assertEqual(n, "100")
+            self.assertEqual(own, total, "neither calls anything")
+            self.assertLessEqual(float(mean), float(longest))
+            self.assertLessEqual(float(longest), float(total))
+            self.assertLess(0, float(share))
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_each_name_that_is_shown(self):
         guest, x = self.guest_of(SHOWN_NAMES), self.path("x")
         names = ["WORK.SPIN", "WORK.Spin", "WORK.Sp.*", "WORK.Spin(LONGINT)"]

@@ -169,7 +169,7 @@ class Usage(Cli):
                         ("boot", "-t")):
             self.fails(2, "-[dt].* 0: must be more than 0", *command, "0", "--", "true")
         self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
-        self.fails(2, "suffix names no format: .*[.]strace and [.]calls do", "replay", "-o", self.path("x.doc"))
+        self.fails(2, "suffix names no format: .*[.]calls and [.]functions do", "replay", "-o", self.path("x.doc"))
         # Speedscope takes its reader by the name: Chrome's format in it cannot be opened.
         self.fails(2, "cannot be written as speedscope; name the file .trace.json", "replay", "-o",
                    self.path("x.speedscope.json"))

@@ -97,7 +97,7 @@ static int choose_summary(struct settings *s, bool by_suffix)
 	return US_EXIT_OK;
 }
 
-/* ".txt, .html, ... and .calls" */
+/* ".txt, .html, ... and .functions" */
 static const char *suffixes(char *dst, size_t size)
 {
 	dst[0] = '\0';
@@ -320,12 +320,13 @@ static int run_replay(int argc, char **argv)
 static const struct us_option options[] = {
 	US_INPUT_ROW,
 	{ OPT_FORMAT, "format", "NAME",
-	  "graph, html, perfetto, chrome, csv, uftrace, strace, calls", US_OWN },
+	  "graph, html, perfetto, chrome, csv, uftrace, strace, calls, functions",
+	  US_OWN },
 	{ 'c', "summary", NULL, "the table of system calls: the same as --format calls",
 	  US_OWN },
 	{ 'o', "output", "FILE",
 	  "where to write: .txt, .html, .pftrace, .json, .csv, .uftrace,"
-	  "\n                               .strace, .calls",
+	  "\n                               .strace, .calls, .functions",
 	  US_TEXT(struct settings, out) },
 	{ 'f', "filter", "REGEX", "only functions whose name matches",
 	  US_TEXT(struct settings, trace.filter) },
@@ -353,6 +354,8 @@ static const char *const examples[] = {
 	"for ui.perfetto.dev and Perfetto's trace_processor",
 	"uniscope replay -o trace.json\0"
 	"for speedscope or Chrome",
+	"uniscope replay --format functions\0"
+	"a table of functions: calls, self, total, mean and longest time",
 	"uniscope replay -o trace.csv\0"
 	"a line for each call, for a spreadsheet or a script",
 	"uniscope replay -o trace.uftrace && uftrace graph -d trace.uftrace\0"
