@@ -516,6 +516,7 @@ static unsigned count_off(struct us_backend *b, uint64_t ns, unsigned vcpu, int 
 		n += c.vcpu == vcpu && c.state == US_VCPU_OFF;
 		b->ops->release(b, &c);
 	}
+	us_backend_let_go(b);
 	if (*ret < 0) {
 		struct us_err e;
 		b->ops->explain(b, *ret, &e);

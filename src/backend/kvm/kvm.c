@@ -22,7 +22,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define SETTLE_NS	  US_NS_PER_MS /* how often to check for a late stop */
+#define SETTLE_NS	  US_NS_PER_MS	/* how often to check for a late stop */
+#define LET_GO_NS	  US_NS_PER_SEC /* a thread without a CPU stops late */
 #define LEAST_PATIENCE_NS (300 * US_NS_PER_US)
 #define RESET_PC	  0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
 #define PLACE_ROUNDS	  40   /* tries to find a running vCPU in a strange VMM, ... */
@@ -456,6 +457,16 @@ static uint64_t end_sample(struct us_kvm *k, unsigned slot, uint32_t weight)
 
 /* The stop came so late because the thread had no CPU: all samples that were lost to it
  * would have found the vCPU where it is now.  False: it is resumed. */
+/* A thread that slept when it was asked runs by our own stop.  Was its vCPU ever
+ * started? */
+static void arrive_asleep(struct us_kvm_vcpu *v, struct us_capture *c)
+{
+	bool asks = !v->asked_start && v->asleep_ns;
+	bool unstarted = (asks || v->unstarted) && is_unstarted(c);
+	if (asks)
+		us_kvm_vcpu_note_start(v, unstarted);
+}
+
 static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 {
 	unsigned slot = k->slot = (unsigned)k->arrived;
@@ -468,6 +479,7 @@ static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 			us_kvm_vcpu_check_thread(v) && !us_kvm_vcpu_is_closed(v) &&
 			(k->place.checked || check_place(k, &c->regs) == 0);
 	if (k->is_counted) {
+		arrive_asleep(v, c);
 		tell_polling(k, c);
 		divide_wait(k, c, v->n_due);
 		us_pacer_recovered(&k->pacer, c->weight);
@@ -537,6 +549,25 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 	}
 }
 
+/* What is to stop would stand until the next call of next(). */
+static void kvm_let_go(struct us_backend *b)
+{
+	struct us_kvm *k = (struct us_kvm *)b;
+	uint64_t end = us_now_ns() + LET_GO_NS;
+	sigset_t before;
+	us_kvm_stops_expect(&before);
+	while (settle_late(k) || k->arrived >= 0) {
+		if (k->arrived >= 0)
+			us_kvm_vcpu_release(&k->vcpu[k->arrived]);
+		else if (us_now_ns() >= end)
+			break;
+		else
+			us_kvm_stops_sleep(us_now_ns() + SETTLE_NS);
+		k->arrived = -1;
+	}
+	us_kvm_stops_forget(&before);
+}
+
 static void kvm_release(struct us_backend *b, struct us_capture *c)
 {
 	struct us_kvm *k = (struct us_kvm *)b;
@@ -576,6 +607,7 @@ const struct us_backend_ops us_backend_kvm = {
 	.close = kvm_close,
 	.next = kvm_next,
 	.release = kvm_release,
+	.let_go = kvm_let_go,
 	.counts = kvm_counts,
 	.explain = kvm_explain,
 };
