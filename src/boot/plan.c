@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define SERIAL	    "serial:"
 #define IDLE	    "first-idle"
 #define PAGE	    4096
 #define BOOT_SECTOR 0x7c00 /* a PC's firmware loads it there, and jumps to it */
@@ -235,7 +234,8 @@ bool us_boot_has_usual(const struct us_symbols *s)
 
 static bool is_function(const char *until)
 {
-	return strcmp(until, IDLE) != 0 && strncmp(until, SERIAL, strlen(SERIAL)) != 0;
+	return strcmp(until, IDLE) != 0 &&
+	       strncmp(until, US_BOOT_TEXT_IS, strlen(US_BOOT_TEXT_IS)) != 0;
 }
 
 const struct us_elf_image *us_boot_image_with(const struct us_symbols *s,
@@ -283,7 +283,8 @@ static int add_text(struct us_boot_plan *p, const char *until, struct us_err *e)
 {
 	struct us_boot_point *x = add(p, US_BOOT_TEXT, until);
 	char why[128];
-	int r = regcomp(&x->text, until + strlen(SERIAL), REG_EXTENDED | REG_NOSUB);
+	int r = regcomp(&x->text, until + strlen(US_BOOT_TEXT_IS),
+			REG_EXTENDED | REG_NOSUB);
 	x->wanted = true;
 	if (!r)
 		return 0;
@@ -423,7 +424,7 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 	if (r == 0)
 		add(p, US_BOOT_SERIAL, "first serial byte");
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (!strncmp(until[i], SERIAL, strlen(SERIAL)))
+		if (!strncmp(until[i], US_BOOT_TEXT_IS, strlen(US_BOOT_TEXT_IS)))
 			r = add_text(p, until[i], e);
 	if (r == 0)
 		add(p, US_BOOT_DEVICE, "first device use");

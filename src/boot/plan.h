@@ -20,6 +20,8 @@
 #define US_BOOT_MAX_POINT 24
 #define US_BOOT_NAME	  96
 
+#define US_BOOT_TEXT_IS "serial:" /* what a point of US_BOOT_TEXT begins with */
+
 enum us_boot_kind {
 	US_BOOT_LAUNCH, /* the VMM's program is executed: time 0 */
 	US_BOOT_VM,	/* the VMM has created a VM in KVM */

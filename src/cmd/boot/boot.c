@@ -42,8 +42,6 @@ struct boot {
 	struct us_boot_profile profile;
 };
 
-#define SERIAL "serial:" /* as in boot/plan.h */
-
 /* ---- What the user asks for ---- */
 
 static bool set_option(void *settings, int c, const char *value)
@@ -58,9 +56,9 @@ static bool set_option(void *settings, int c, const char *value)
 			return false;
 		}
 		v->until[v->n_until++] = value;
-		return strncmp(value, SERIAL, strlen(SERIAL)) != 0 ||
+		return strncmp(value, US_BOOT_TEXT_IS, strlen(US_BOOT_TEXT_IS)) != 0 ||
 		       us_is_regex_in(&us_cmd_boot, "--until", value,
-				      value + strlen(SERIAL));
+				      value + strlen(US_BOOT_TEXT_IS));
 	}
 	if (!us_parse_double("-n", value, 1, MAX_RUNS, &number))
 		return false;
