@@ -249,7 +249,6 @@ static int run_count(int argc, char **argv)
 	n.set = &s;
 	us_plugin_run_catch_signals();
 	int r = us_count_list_init(&n.list, s.functions, &e);
-	bool is_usage = r == -EINVAL;
 	if (s.calls_only)
 		s.asked.chooser = &n.list.chooser;
 	if (r == 0)
@@ -266,7 +265,7 @@ static int run_count(int argc, char **argv)
 	us_count_list_fini(&n.list);
 	if (r < 0)
 		us_complain(&e);
-	return is_usage ? US_EXIT_USAGE : us_exit_code(r);
+	return us_exit_code(r);
 }
 
 static const struct us_option options[] = {
