@@ -477,13 +477,13 @@ static void add_jump(const struct us_block *b)
 	bool goes_on = b->i + 1 == b->n && us_block_begins(b, b->end) &&
 		       (f->flow == US_FLOW_ON || f->flow == US_FLOW_BRANCH);
 	bool jumps = f->flow == US_FLOW_JUMP || f->flow == US_FLOW_BRANCH;
-	bool far = jumps && (!f->has_target || us_is_in_other(b, f->target));
+	bool elsewhere = jumps && (!f->has_target || us_is_in_other(b, f->target));
 	bool to_function = jumps && f->has_target && us_may_begin(f->target);
-	if (!goes_on && !far && !to_function)
+	if (!goes_on && !elsewhere && !to_function)
 		return;
-	uint64_t target = far || (goes_on && to_function) ? 0
-			  : to_function			  ? f->target
-							  : b->end;
+	uint64_t target = elsewhere || (goes_on && to_function) ? 0
+			  : to_function				? f->target
+								: b->end;
 	struct us_point *p = us_block_point(b, target);
 	if (p)
 		us_block_before(b, on_jump, p);
