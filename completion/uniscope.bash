@@ -27,7 +27,7 @@ _uniscope() {
 		return ;;
 	--format | -f)
 		case $command in
-		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
+		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls functions" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
 		trace) return ;;
 		diff) COMPREPLY=($(compgen -W "text json html" -- "$cur")); return ;;
 		esac

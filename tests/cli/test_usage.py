@@ -240,6 +240,13 @@ class Usage(Cli):
                     self.assertIn(f"*{option}*", page, command)
             self.assertNotIn("--waits", offered("record", "--"))
             self.assertNotIn("--guest", offered("import", "--"))
+            # All formats of replay, and the first of report: by the tables, which refuse others.
+            for command in ("replay", "report"):
+                told = self.fails(2, "formats are: ", command, "--format", "nope", "x").stderr
+                for name in re.search("formats are: (.*)", told)[1].split(", "):
+                    if name != "...":
+                        self.assertIn(name, offered(command, "--format", ""))
+                        self.assertIn(name, run(command, "--help").stdout)
             self.assertIn("plugin", offered("record", "--backend", ""))
             self.assertNotIn("plugin", offered("dump", "--backend", ""))
             self.assertIn("guest", [x.rstrip("=") for x in offered("report", "--filter", "")])
