@@ -8,6 +8,8 @@
 #ifndef US_TEST_MINI_VMM_H
 #define US_TEST_MINI_VMM_H
 
+#include "backend/backend.h"
+#include "base/clock.h"
 #include "vmm/guest_list.h"
 
 #include "unit.h"
@@ -370,6 +372,28 @@ static inline void mini_await_renewal(struct mini_vmm *v)
 	for (unsigned i = 0; i < 30000 && v->shared->renew == 1; i++)
 		usleep(1000);
 	assert_int_equal(v->shared->renew, 2);
+}
+
+/* Then samples end, and none shows the registers of the machine before. */
+static inline void mini_expect_end_by_renewal(struct mini_vmm *v, struct us_backend *b)
+{
+	static struct us_capture c;
+	struct us_err e = { 0 };
+	unsigned stale = 0;
+	int got = 0;
+	mini_await_renewal(v);
+	uint64_t since = us_now_ns(), until = since + 10 * US_NS_PER_SEC;
+	while (got >= 0 && us_now_ns() < until) {
+		got = b->ops->next(b, until, &c);
+		if (got != 1)
+			continue;
+		stale += c.form != US_CAPTURE_NONE && c.t_ns > since;
+		b->ops->release(b, &c);
+	}
+	assert_int_equal(stale, 0);
+	assert_int_equal(got, -ESRCH);
+	b->ops->explain(b, got, &e);
+	assert_non_null(strstr(e.msg, "the guest's vCPUs have ended; the VMM"));
 }
 
 static inline void mini_stop(struct mini_vmm *v)
