@@ -391,6 +391,12 @@ void us_pacer_recovered(struct us_pacer *p, unsigned n)
 	p->counts.failed -= n;
 }
 
+void us_pacer_were_late(struct us_pacer *p, unsigned n)
+{
+	p->counts.failed -= n;
+	p->counts.late += n;
+}
+
 void us_pacer_retire(struct us_pacer *p, unsigned slot)
 {
 	p->slot[slot].due_ns = UINT64_MAX;

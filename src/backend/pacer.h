@@ -140,6 +140,8 @@ void us_pacer_pass(struct us_pacer *p, unsigned slot, uint64_t now_ns);
 void us_pacer_failed(struct us_pacer *p, unsigned n);
 /* It is known now what n of those would have shown: they are taken. */
 void us_pacer_recovered(struct us_pacer *p, unsigned n);
+/* n of those came due while the sample before was still being taken. */
+void us_pacer_were_late(struct us_pacer *p, unsigned n);
 
 /* The slot is not sampled any more (a vCPU that was unplugged). */
 void us_pacer_retire(struct us_pacer *p, unsigned slot);

@@ -225,7 +225,7 @@ static bool settle_late(struct us_kvm *k)
 	for (unsigned i = 0; i < k->n_open && k->arrived < 0; i++) {
 		struct us_kvm_vcpu *v = &k->vcpu[i];
 		if (us_kvm_vcpu_has_stopped(v)) {
-			if (us_kvm_vcpu_has_waited(v))
+			if (v->n_due)
 				k->arrived = (int)i;
 			else
 				us_kvm_vcpu_release(v);
@@ -475,13 +475,16 @@ static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 	begin_capture(c, slot, 1);
 	read_stopped(v, c);
 	c->t_ns = v->stopped_ns;
-	k->is_counted = v->n_due && c->form == US_CAPTURE_LIVE &&
-			us_kvm_vcpu_check_thread(v) && !us_kvm_vcpu_is_closed(v) &&
+	k->is_counted = c->form == US_CAPTURE_LIVE && us_kvm_vcpu_check_thread(v) &&
+			!us_kvm_vcpu_is_closed(v) &&
 			(k->place.checked || check_place(k, &c->regs) == 0);
 	if (k->is_counted) {
 		arrive_asleep(v, c);
 		tell_polling(k, c);
-		divide_wait(k, c, v->n_due);
+		/* If it did not wait for a CPU, it had stopped before it was seen. */
+		uint32_t n = us_kvm_vcpu_has_waited(v) ? v->n_due : 1;
+		us_pacer_were_late(&k->pacer, v->n_due - n);
+		divide_wait(k, c, n);
 		us_pacer_recovered(&k->pacer, c->weight);
 	} else {
 		us_kvm_vcpu_release(v);
