@@ -235,8 +235,8 @@ static bool settle_late(struct us_kvm *k)
 	return open && k->arrived < 0;
 }
 
-/* Sleep until t_ns, or until a late stop is to be sampled; false: a signal came. */
-static bool sleep_until(struct us_kvm *k, uint64_t t_ns)
+/* Until t_ns, or until a late stop is to be sampled; false: a signal came. */
+static bool sleep_for_stops(struct us_kvm *k, uint64_t t_ns)
 {
 	sigset_t before;
 	bool slept = true;
@@ -247,6 +247,13 @@ static bool sleep_until(struct us_kvm *k, uint64_t t_ns)
 		k->awake_ns = us_now_ns();
 	}
 	us_kvm_stops_forget(&before);
+	return slept;
+}
+
+/* The same if nothing is to stop, as mostly. */
+static bool sleep_until(struct us_kvm *k, uint64_t t_ns)
+{
+	bool slept = !settle_late(k) || sleep_for_stops(k, t_ns);
 	if (!slept || k->arrived >= 0 || us_now_ns() >= t_ns)
 		return slept;
 	slept = us_pacer_sleep(t_ns) == 0;

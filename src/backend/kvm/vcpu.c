@@ -326,13 +326,14 @@ static int wait_for_stop(struct us_kvm_vcpu *v)
 			return -EINTR;
 		/* A signal asks us to end, or it takes long.  Wait for the thread, so
 		 * that it does not stop after we are gone, but not forever. */
-		if (!give_up_ns)
+		if (!give_up_ns) {
 			give_up_ns = us_now_ns() + PATIENCE_NS;
-		else if (us_now_ns() > give_up_ns)
+		} else if (us_now_ns() > give_up_ns) {
 			return -EINTR;
-		else
+		} else {
 			usleep(POLL_NS / US_NS_PER_US);
-		v->woke_ns = us_now_ns();
+			v->woke_ns = us_now_ns();
+		}
 	}
 }
 
