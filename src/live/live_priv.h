@@ -3,9 +3,9 @@
 #ifndef US_LIVE_LIVE_PRIV_H
 #define US_LIVE_LIVE_PRIV_H
 
+#include "base/pair_map.h"
 #include "live/live.h"
 #include "profile/naming.h"
-#include "profile/pair_map.h"
 
 /* A node of the recording's stacks. */
 struct us_live_node {

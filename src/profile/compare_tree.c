@@ -3,9 +3,9 @@
 #include "profile/compare_tree.h"
 
 #include "base/cleanup.h"
+#include "base/pair_map.h"
 #include "base/vec.h"
 #include "profile/compare_priv.h"
-#include "profile/pair_map.h"
 
 #include <errno.h>
 #include <math.h>

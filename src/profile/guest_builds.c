@@ -3,8 +3,8 @@
 #include "profile/guest_builds.h"
 
 #include "base/cleanup.h"
+#include "base/pair_map.h"
 #include "base/vec.h"
-#include "profile/pair_map.h"
 
 #include <stdlib.h>
 #include <string.h>

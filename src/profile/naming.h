@@ -9,8 +9,8 @@
 #ifndef US_PROFILE_NAMING_H
 #define US_PROFILE_NAMING_H
 
+#include "base/pair_map.h"
 #include "profile/guest_names.h"
-#include "profile/pair_map.h"
 #include "profile/profile.h"
 #include "symbol/debuginfod.h"
 #include "symbol/id_files.h"

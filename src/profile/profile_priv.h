@@ -42,12 +42,12 @@
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
 
+#include "base/name_set.h"
+#include "base/pair_map.h"
 #include "profile/kernels.h"
 #include "profile/late.h"
 #include "profile/moments.h"
-#include "profile/name_set.h"
 #include "profile/naming.h"
-#include "profile/pair_map.h"
 #include "profile/profile.h"
 #include "profile/slices.h"
 #include "profile/stretches.h"

@@ -9,7 +9,7 @@
 #define US_PROFILE_TRIE_H
 
 #include "base/err.h"
-#include "profile/pair_map.h"
+#include "base/pair_map.h"
 #include "profile/slots.h"
 #include "store/store.h"
 #include "unwind/unwind.h"

@@ -3,9 +3,9 @@
 #include "report/annotate.h"
 
 #include "base/cleanup.h"
+#include "base/pair_map.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "profile/pair_map.h"
 #include "report/source.h"
 #include "symbol/elf_file.h"
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/gzip.h"
 #include "base/json.h"
-#include "profile/pair_map.h"
+#include "base/pair_map.h"
 #include "profile/timeline.h"
 #include "report/away.h"
 #include "report/owner_lanes.h"

@@ -2,8 +2,8 @@
 /* owner_lanes.c: see owner_lanes.h. */
 #include "report/owner_lanes.h"
 
+#include "base/name_set.h"
 #include "base/vec.h"
-#include "profile/name_set.h"
 #include "profile/timeline.h"
 
 #include <errno.h>

@@ -15,8 +15,8 @@
 #include "report/report.h"
 
 #include "base/cleanup.h"
+#include "base/pair_map.h"
 #include "base/text.h"
-#include "profile/pair_map.h"
 #include "profile/stacks.h"
 #include "profile/timeline.h"
 #include "symbol/elf_file.h"

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
+#include "base/name_set.h"
 #include "base/protobuf.h"
 #include "base/text.h"
-#include "profile/name_set.h"
 #include "profile/stacks.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Sums by key and slice of time: nothing is lost when slices are joined. */
 #include "unit.h"
 
-#include "profile/pair_map.h"
+#include "base/pair_map.h"
 #include "profile/slices.h"
 
 #define KEYS 100

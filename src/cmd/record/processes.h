@@ -15,10 +15,10 @@
 #ifndef US_CMD_PROCESSES_H
 #define US_CMD_PROCESSES_H
 
+#include "base/pair_map.h"
 #include "cmd/record/owners.h"
 #include "cmd/record/programs.h"
 #include "linux/linux.h"
-#include "profile/pair_map.h"
 #include "store/store.h"
 
 #include <pthread.h>

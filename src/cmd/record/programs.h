@@ -25,11 +25,11 @@
 #ifndef US_CMD_PROGRAMS_H
 #define US_CMD_PROGRAMS_H
 
+#include "base/pair_map.h"
 #include "cmd/record/id_index.h"
 #include "cmd/record/program_code.h"
 #include "linux/linux.h"
 #include "linux/program_elf.h"
-#include "profile/pair_map.h"
 #include "store/limits.h"
 #include "store/store.h"
 

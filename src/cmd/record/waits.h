@@ -17,11 +17,11 @@
 #ifndef US_CMD_WAITS_H
 #define US_CMD_WAITS_H
 
+#include "base/pair_map.h"
 #include "cmd/record/images.h"
 #include "cmd/record/programs.h"
 #include "linux/linux.h"
 #include "linux/wait.h"
-#include "profile/pair_map.h"
 #include "store/store.h"
 
 #include <pthread.h>

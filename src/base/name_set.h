@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_set.h: a set of names, numbered from 0 in the order in which they came. */
-#ifndef US_PROFILE_NAME_SET_H
-#define US_PROFILE_NAME_SET_H
+#ifndef US_BASE_NAME_SET_H
+#define US_BASE_NAME_SET_H
 
-#include "profile/pair_map.h"
+#include "base/pair_map.h"
 
 struct us_name_set {
 	char **v;

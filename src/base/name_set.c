@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_set.c: see name_set.h. */
-#include "profile/name_set.h"
+#include "base/name_set.h"
 
 #include "base/vec.h"
 

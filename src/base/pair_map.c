@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pair_map.c: see pair_map.h. */
-#include "profile/pair_map.h"
+#include "base/pair_map.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * Keys come from recordings that are not trusted.  The hash has a secret seed, so that
  * nobody can make a file whose keys all have the same hash.
  */
-#ifndef US_PROFILE_PAIR_MAP_H
-#define US_PROFILE_PAIR_MAP_H
+#ifndef US_BASE_PAIR_MAP_H
+#define US_BASE_PAIR_MAP_H
 
 #include "base/err.h"
 
