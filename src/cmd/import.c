@@ -133,6 +133,7 @@ static int import(const struct settings *s, const uint8_t *bytes, size_t n, int 
 
 static void tell(const struct us_import_result *r)
 {
+	char value[64], text[512];
 	printf("%" PRIu64 " samples", r->samples);
 	if (r->left_out)
 		printf(", %" PRIu64 " left out", r->left_out);
@@ -143,6 +144,11 @@ static void tell(const struct us_import_result *r)
 	if (r->cut_names)
 		printf(", %" PRIu64 " names cut", r->cut_names);
 	putchar('\n');
+	for (unsigned k = 0; k < US_N_LIMITS; k++) {
+		us_limit_value(&r->limits, k, value, sizeof(value));
+		if (us_limit_words(k, value, text, sizeof(text)))
+			printf("limit: %s\n", text);
+	}
 }
 
 /* Neither the result nor a recording beside it may replace what is read. */

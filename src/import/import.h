@@ -8,6 +8,7 @@
 #ifndef US_IMPORT_H
 #define US_IMPORT_H
 
+#include "store/limits.h"
 #include "store/store.h"
 
 struct us_import_opts {
@@ -24,6 +25,7 @@ struct us_import_result {
 	uint64_t cut_names;  /* names longer than a recording keeps */
 	uint64_t cut_stacks; /* deeper stacks, without their outermost frames */
 	struct us_record_stats stats;
+	struct us_limits limits; /* what of a perf.data could not be kept */
 };
 
 /* Is it a perf.data file, in either byte order? */

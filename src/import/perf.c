@@ -3,11 +3,11 @@
 #include "import/import.h"
 #include "import/kallsyms.h"
 #include "import/perf_file.h"
+#include "import/perf_images.h"
+#include "import/perf_maps.h"
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "symbol/elf_file.h"
-#include "symbol/elf_image.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,6 @@
 
 #define MOST_PIDS     64
 #define MOST_EVENTS   8 /* that are told apart */
-#define MOST_MODULES  4096
 #define MOST_THREADS  65536
 #define PLACES	      (2 * MOST_THREADS)
 #define CONTEXT_FIRST ((uint64_t)-4095) /* markers in call chains */
@@ -41,6 +40,19 @@ struct import {
 		size_t n, cap;
 	} due;
 	bool disordered;
+	size_t n_record; /* read so far, of those whose order matters */
+	/* What is mapped in the host's processes; what in all of them, or in the guest.
+	 */
+	struct us_perf_maps *maps;
+	struct {
+		struct area {
+			struct us_perf_area a;
+			bool of_process; /* so it is in maps, too */
+		} * v;
+		size_t n, cap;
+	} areas;
+	bool by_process; /* programs have their own mappings */
+	struct us_perf_images images;
 	uint32_t pid[MOST_PIDS]; /* that have samples */
 	size_t n_pid;
 	const struct us_perf_event *event[MOST_EVENTS]; /* that have samples */
@@ -55,7 +67,6 @@ struct import {
 		size_t n, cap;
 	} vcpus;
 	uint32_t *place; /* PLACES, by hash: index in vcpus + 1; 0: free */
-	unsigned n_module;
 	unsigned n_vcpu; /* numbers that were assigned */
 };
 
@@ -92,18 +103,34 @@ static struct vcpu *vcpu_of(struct import *x, uint32_t pid, uint32_t tid)
 }
 
 /* QEMU's threads are "CPU 1/KVM". */
-static int on_comm(void *ctx, uint32_t pid, uint32_t tid, const char *name)
+static void know_vcpu(struct import *x, const struct us_perf_comm *c)
 {
-	struct import *x = ctx;
 	unsigned number;
 	char rest[4];
-	if (sscanf(name, "CPU %4u/%3s", &number, rest) != 2 || number >= US_MAX_VCPUS)
-		return 0;
-	struct vcpu *v = vcpu_of(x, pid, tid);
+	if (sscanf(c->name, "CPU %4u/%3s", &number, rest) != 2 ||
+	    number >= US_MAX_VCPUS)
+		return;
+	struct vcpu *v = vcpu_of(x, c->pid, c->tid);
 	if (v) {
 		v->number = (uint16_t)number;
 		v->told = true;
 	}
+}
+
+static int on_comm(void *ctx, const struct us_perf_comm *c)
+{
+	struct import *x = ctx;
+	know_vcpu(x, c);
+	if (x->o->all && us_perf_maps_comm(x->maps, c, x->n_record++))
+		return no_memory(x->e);
+	return 0;
+}
+
+static int on_fork(void *ctx, const struct us_perf_fork *f)
+{
+	struct import *x = ctx;
+	if (x->o->all && us_perf_maps_fork(x->maps, f, x->n_record++))
+		return no_memory(x->e);
 	return 0;
 }
 
@@ -153,55 +180,34 @@ static int on_sample(void *ctx, const struct us_perf_sample *s, const uint8_t *r
 	struct due *d = us_vec_push(&x->due);
 	if (!d)
 		return no_memory(x->e);
-	*d = (struct due){ s->time_ns, x->due.n, record };
+	*d = (struct due){ s->time_ns, x->n_record++, record };
 	x->disordered |= x->due.n > 1 && x->due.v[x->due.n - 2].time_ns > s->time_ns;
 	return 0;
 }
 
 /* ---- Images ---- */
 
-/* The distance of a file from its linked addresses; m maps a part of it. */
-static uint64_t bias_of(const struct us_elf_file *f, const struct us_perf_mapping *m)
-{
-	for (size_t i = 0; i < f->n_code; i++) {
-		const struct us_elf_code *c = &f->code[i];
-		if (c->offset >= m->offset && c->offset - m->offset < m->len)
-			return m->start + (c->offset - m->offset) - c->start;
-	}
-	return m->start - m->offset;
-}
-
-static void look_at_file(const struct us_perf_mapping *m, struct us_module *ret)
-{
-	struct us_elf_image *image = NULL;
-	size_t len = 0;
-	if (us_elf_image_open(m->path, &image, NULL))
-		return;
-	ret->bias = bias_of(us_elf_image_file(image), m);
-	const uint8_t *id = us_elf_image_build_id(image, &len);
-	if (ret->build_id_len && len == ret->build_id_len &&
-	    !memcmp(id, ret->build_id, len))
-		ret->match = US_MATCH_YES;
-	us_elf_image_close(image);
-}
-
 static int on_mapping(void *ctx, const struct us_perf_mapping *m)
 {
 	struct import *x = ctx;
-	struct us_module out = { .start = m->start,
-				 .end = m->start + m->len,
-				 .bias = m->start - m->offset,
-				 .build_id_len = m->build_id_len,
-				 .path = m->path };
-	if ((!x->o->all && !is_guest(m->mode)) || !m->executable || m->path[0] != '/' ||
-	    m->path[1] == '/' || out.end < out.start ||
-	    strlen(m->path) >= US_STORE_MAX_PATH || x->n_module == MOST_MODULES)
-		return 0;
-	if (m->build_id_len)
-		memcpy(out.build_id, m->build_id, m->build_id_len);
-	look_at_file(m, &out);
-	out.number = ++x->n_module;
-	return us_writer_module(x->w, &out, x->e);
+	const struct us_perf_area area = { .start = m->start,
+					   .end = m->start + m->len,
+					   .offset = m->offset,
+					   .path = m->path,
+					   .build_id = m->build_id,
+					   .build_id_len = m->build_id_len };
+	size_t number = x->n_record++;
+	bool of_process = x->o->all && m->mode == PERF_RECORD_MISC_USER &&
+			  m->pid != UINT32_MAX;
+	int rc = of_process ? us_perf_maps_mapping(x->maps, m, number) : 0;
+	if (!rc && (x->o->all || is_guest(m->mode)) && m->executable &&
+	    us_perf_area_has_file(&area) && area.end >= area.start) {
+		struct area *slot = us_vec_push(&x->areas);
+		rc = slot ? 0 : -ENOMEM;
+		if (slot)
+			*slot = (struct area){ area, of_process };
+	}
+	return rc ? no_memory(x->e) : 0;
 }
 
 /* ---- Samples, in the order of time ---- */
@@ -214,6 +220,12 @@ static int by_time(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* perf's samples of programs belong to their processes. */
+static bool is_of_process(const struct import *x, const struct us_perf_sample *s)
+{
+	return x->by_process && !is_guest(s->mode) && s->pid && s->pid != UINT32_MAX;
+}
+
 /* Innermost first, each with its flags. */
 static size_t stack_of(const struct import *x, const struct us_perf_sample *s,
 		       us_gva pc[US_MAX_FRAMES], uint8_t flags[US_MAX_FRAMES],
@@ -221,6 +233,7 @@ static size_t stack_of(const struct import *x, const struct us_perf_sample *s,
 {
 	bool user = s->mode == PERF_RECORD_MISC_GUEST_USER ||
 		    s->mode == PERF_RECORD_MISC_USER;
+	bool told = !x->o->all || is_of_process(x, s);
 	size_t n = 0;
 	*ret_cut = false;
 	for (uint64_t i = 0; i < s->n_chain; i++) {
@@ -234,14 +247,29 @@ static size_t stack_of(const struct import *x, const struct us_perf_sample *s,
 			break;
 		}
 		pc[n] = at;
-		flags[n++] = user && !x->o->all ? US_PC_USER : 0;
+		flags[n++] = user && told ? US_PC_USER : 0;
 	}
 	if (!n && s->ip) {
 		pc[0] = s->ip;
-		flags[0] = user && !x->o->all ? US_PC_USER : 0;
+		flags[0] = user && told ? US_PC_USER : 0;
 		n = 1;
 	}
 	return n;
+}
+
+/* Add whose the stack is, also where the kernel alone ran for it. */
+static int mark_space(struct import *x, const struct us_perf_sample *s, size_t number,
+		      us_gva pc[US_MAX_FRAMES], uint8_t flags[US_MAX_FRAMES], size_t *n,
+		      bool *ret_cut)
+{
+	us_gpa root = us_perf_maps_root(x->maps, s->pid, s->time_ns, number);
+	if (!root)
+		return no_memory(x->e);
+	*ret_cut |= *n == US_MAX_FRAMES;
+	size_t at = *n < US_MAX_FRAMES ? (*n)++ : US_MAX_FRAMES - 1;
+	pc[at] = root;
+	flags[at] = US_PC_SPACE;
+	return 0;
 }
 
 /* A sample taken at a frequency counts as one; else one of several periods counts as
@@ -278,6 +306,10 @@ static int write_sample(struct import *x, const struct due *d, uint64_t first_ns
 	if (!v)
 		return no_memory(x->e);
 	size_t n = stack_of(x, &s, pc, flags, &cut);
+	if (n && is_of_process(x, &s))
+		rc = mark_space(x, &s, d->number, pc, flags, &n, &cut);
+	if (rc)
+		return rc;
 	struct us_sample out = { .t_ns = s.time_ns - first_ns,
 				 .vcpu = number_of(x, v),
 				 .state = US_VCPU_GUEST,
@@ -389,7 +421,7 @@ static int write_facts(struct import *x)
 		rc = us_writer_fact(x->w, "how", "imported", x->e);
 	/* perf knows images of a guest only if the user named them, and only those of
 	 * Linux. */
-	if (!rc && !x->n_module && !x->o->kallsyms)
+	if (!rc && !x->areas.n && !x->o->kallsyms)
 		rc = us_writer_fact(x->w, "symbols_note",
 				    "perf knew no image of the guest; name it with "
 				    "-e ELF, or import --kallsyms FILE",
@@ -400,11 +432,63 @@ static int write_facts(struct import *x)
 	return rc;
 }
 
+/* What has no process, or where all have the same. */
+static int write_areas(struct import *x)
+{
+	int rc = 0;
+	for (size_t i = 0; i < x->areas.n && !rc; i++)
+		if (!x->by_process || !x->areas.v[i].of_process)
+			rc = us_perf_images_write(&x->images, &x->areas.v[i].a, 0, x->w,
+						  x->e);
+	return rc;
+}
+
+static int write_limits(struct import *x)
+{
+	char text[64];
+	int rc = 0;
+	for (unsigned k = 0; k < US_N_LIMITS && !rc; k++) {
+		if (!x->ret->limits.hit[k].n)
+			continue;
+		us_limit_value(&x->ret->limits, k, text, sizeof(text));
+		rc = us_writer_fact(x->w, us_limit_key(k), text, x->e);
+	}
+	return rc;
+}
+
+/* perf's own files tell who had which mappings, and so does one that cannot be read
+ * otherwise; what `uniscope report -f perf` makes of a guest is as one program. */
+static int choose_by_process(struct import *x)
+{
+	us_perf_maps_sort(x->maps);
+	x->by_process = x->o->all && us_perf_is_by_perf(x->file);
+	if (x->o->all && !x->by_process && us_perf_maps_clash(x->maps, &x->by_process))
+		return no_memory(x->e);
+	return 0;
+}
+
+static int write_all(struct import *x)
+{
+	int rc = write_areas(x);
+	if (!rc && x->by_process)
+		us_writer_see_programs(
+			x->w, &(struct us_program_seer){ us_perf_maps_see, x->maps });
+	if (!rc)
+		rc = write_samples(x);
+	if (!rc)
+		rc = us_writer_flush(x->w, x->e);
+	us_writer_see_programs(x->w, &(struct us_program_seer){ 0 });
+	if (!rc && x->by_process)
+		rc = us_perf_maps_write(x->maps, &x->images, x->w, x->e);
+	return rc ? rc : write_limits(x);
+}
+
 static int import(struct import *x)
 {
 	static const struct us_perf_ops ops = { .sample = on_sample,
 						.mapping = on_mapping,
 						.comm = on_comm,
+						.fork = on_fork,
 						.lost = on_lost,
 						.arch = on_arch };
 	_cleanup_(us_kallsyms_text_freep) struct us_kallsyms_text *names = NULL;
@@ -417,15 +501,15 @@ static int import(struct import *x)
 	if (!rc)
 		rc = check_events(x);
 	if (!rc)
+		rc = choose_by_process(x);
+	if (!rc)
 		rc = write_facts(x);
 	if (rc)
 		return rc;
 	if (names)
 		us_writer_name_by(x->w,
 				  &(struct us_namer){ us_kallsyms_text_name, names });
-	rc = write_samples(x);
-	if (!rc)
-		rc = us_writer_flush(x->w, x->e);
+	rc = write_all(x);
 	us_writer_name_by(x->w, &(struct us_namer){ 0 });
 	return rc;
 }
@@ -448,7 +532,11 @@ int us_import_perf(const uint8_t *bytes, size_t n, const struct us_import_opts *
 	file->bytes = bytes;
 	file->n = n;
 	struct import x = { .o = o, .ret = ret, .w = w, .e = e, .file = file };
-	int rc = import(&x);
+	x.images.limits = &ret->limits;
+	int rc = us_perf_maps_new(&ret->limits, &x.maps) ? no_memory(e) : import(&x);
+	us_perf_maps_free(x.maps);
+	us_perf_images_fini(&x.images);
+	free(x.areas.v);
 	free(x.due.v);
 	free(x.vcpus.v);
 	free(x.place);

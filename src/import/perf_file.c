@@ -26,11 +26,17 @@ enum {
 #define FILE_HEAD     104U
 #define ATTR_LEAST    64U /* bytes of the first version */
 #define MMAP_BUILD_ID (1U << 14)
-#define FREQUENCY     (1ULL << 10) /* a flag of an event */
-#define READ_LOST     (1U << 4)	   /* newer than some headers */
+/* Flags of an event. */
+#define FREQUENCY     (1ULL << 10)
+#define SAMPLE_ID_ALL (1ULL << 18)
+#define READ_LOST     (1U << 4) /* newer than some headers */
 /* The fields of a sample in front of PERF_SAMPLE_ID, of 8 bytes each. */
 #define BEFORE_ID                                                                      \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR)
+/* The fields of 8 bytes at the end of other records, from the time on. */
+#define FROM_TIME                                                                      \
+	(PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | \
+	 PERF_SAMPLE_IDENTIFIER)
 #define NO_ID UINT8_MAX /* at no place that is the same in all */
 
 /* at: in the file, or in the data of the current compressed record. */
@@ -154,6 +160,13 @@ static uint32_t event_number(const struct us_perf_file *f, uint32_t kind,
 	return last + 1;
 }
 
+static uint8_t time_from_end(uint64_t flags, uint64_t sample_type)
+{
+	if (!(flags & SAMPLE_ID_ALL) || !(sample_type & PERF_SAMPLE_TIME))
+		return 0;
+	return (uint8_t)(8 * __builtin_popcountll(sample_type & FROM_TIME));
+}
+
 /* An event's description, with n bytes left; *ret_size: the size that it claims. */
 static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 		     uint32_t *ret_size)
@@ -169,14 +182,17 @@ static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 	uint32_t kind = get_u32(f->swapped, p);
 	uint64_t config = counted_by(kind, get_u64(f->swapped, p + 8));
 	uint32_t number = event_number(f, kind, config);
+	uint64_t flags = flags_of(f->swapped, p + 40);
+	uint64_t sample_type = get_u64(f->swapped, p + 24);
 	f->event[f->n_event++] = (struct us_perf_event){
 		.kind = kind,
 		.number = number,
 		.config = config,
 		.period = get_u64(f->swapped, p + 16),
-		.sample_type = get_u64(f->swapped, p + 24),
+		.sample_type = sample_type,
 		.read_format = get_u64(f->swapped, p + 32),
-		.freq = flags_of(f->swapped, p + 40) & FREQUENCY,
+		.freq = flags & FREQUENCY,
+		.time_from_end = time_from_end(flags, sample_type),
 	};
 	f->indexed = false;
 	return 0;
@@ -227,11 +243,14 @@ static bool are_alike(const struct us_perf_event *a, const struct us_perf_event 
 static void index_events(struct us_perf_file *f)
 {
 	bool same_place = true;
-	f->alike = true;
+	f->alike = f->same_end = f->ends_with_id = true;
 	f->id_at = id_at(&f->event[0]);
-	for (size_t i = 1; i < f->n_event; i++) {
-		same_place &= id_at(&f->event[i]) == f->id_at;
-		f->alike &= are_alike(&f->event[i], &f->event[0]);
+	for (size_t i = 0; i < f->n_event; i++) {
+		const struct us_perf_event *event = &f->event[i];
+		same_place &= id_at(event) == f->id_at;
+		f->alike &= are_alike(event, &f->event[0]);
+		f->same_end &= event->time_from_end == f->event[0].time_from_end;
+		f->ends_with_id &= (event->sample_type & PERF_SAMPLE_IDENTIFIER) != 0;
 	}
 	if (!same_place)
 		f->id_at = NO_ID;
@@ -337,12 +356,39 @@ int us_perf_again(struct us_perf_file *f, const uint8_t *record,
 	return sample_of(f, record, head_of(f->swapped, record).size, ret);
 }
 
-static int mapping(struct us_perf_file *f, uint32_t type, uint16_t misc, struct rest *r,
-		   const struct us_perf_ops *ops, void *ctx)
+/* When a record was made that is no sample.  perf leaves the time of those 0 that it
+ * makes up itself, of what was there before. */
+static uint64_t time_of(struct us_perf_file *f, const uint8_t *record, size_t size)
 {
-	struct us_perf_mapping m = { .mode = misc & PERF_RECORD_MISC_CPUMODE_MASK,
-				     .executable = true };
-	take_u64(r); /* process and thread */
+	if (!f->n_event || size < RECORD_HEAD + 8)
+		return 0;
+	if (!f->indexed)
+		index_events(f);
+	const struct us_perf_event *event = &f->event[0];
+	if (!f->same_end)
+		event = f->ends_with_id ? event_with_id(f, get_u64(f->swapped,
+								   record + size - 8))
+					: NULL;
+	if (!event || !event->time_from_end ||
+	    size < RECORD_HEAD + (size_t)event->time_from_end)
+		return 0;
+	uint64_t time = get_u64(f->swapped, record + size - event->time_from_end);
+	return time == UINT64_MAX ? 0 : time;
+}
+
+static int mapping(struct us_perf_file *f, const uint8_t *record, struct head h,
+		   struct rest *r, const struct us_perf_ops *ops, void *ctx)
+{
+	uint32_t type = h.type;
+	uint16_t misc = h.misc;
+	struct us_perf_mapping m = {
+		.time_ns = time_of(f, record, h.size),
+		.mode = misc & PERF_RECORD_MISC_CPUMODE_MASK,
+		.executable = type == PERF_RECORD_MMAP2 ||
+			      !(misc & PERF_RECORD_MISC_MMAP_DATA),
+	};
+	m.pid = take_u32(r);
+	take_u32(r);
 	m.start = take_u64(r);
 	m.len = take_u64(r);
 	m.offset = take_u64(r);
@@ -359,7 +405,30 @@ static int mapping(struct us_perf_file *f, uint32_t type, uint16_t misc, struct 
 	m.path = take_text(r);
 	if (r->failed)
 		return bad(f, r->at, "a mapping that is too short");
-	return ops->mapping ? ops->mapping(ctx, &m) : 0;
+	return ops->mapping(ctx, &m);
+}
+
+static int comm(struct us_perf_file *f, const uint8_t *record, struct head h,
+		struct rest *r, const struct us_perf_ops *ops, void *ctx)
+{
+	struct us_perf_comm c = { .time_ns = time_of(f, record, h.size),
+				  .exec = h.misc & PERF_RECORD_MISC_COMM_EXEC };
+	c.pid = take_u32(r);
+	c.tid = take_u32(r);
+	c.name = take_text(r);
+	return r->failed ? bad(f, record, "a thread name that is too short")
+			 : ops->comm(ctx, &c);
+}
+
+static int forked(struct us_perf_file *f, const uint8_t *record, struct head h,
+		  struct rest *r, const struct us_perf_ops *ops, void *ctx)
+{
+	struct us_perf_fork k = { .time_ns = time_of(f, record, h.size),
+				  .empty = h.misc & PERF_RECORD_MISC_FORK_EXEC };
+	k.pid = take_u32(r);
+	k.parent = take_u32(r);
+	return r->failed ? bad(f, record, "a fork that is too short")
+			 : ops->fork(ctx, &k);
 }
 
 static int packed(struct us_perf_file *f, const uint8_t *record, struct rest *r,
@@ -370,7 +439,7 @@ static int one_record(struct us_perf_file *f, struct head h, const uint8_t *reco
 {
 	struct us_perf_sample s;
 	struct rest r = rest_of(f, record, h.size);
-	uint32_t pid, tid, attr_size;
+	uint32_t attr_size;
 	int rc = 0;
 	switch (h.type) {
 	case PERF_RECORD_SAMPLE:
@@ -378,13 +447,11 @@ static int one_record(struct us_perf_file *f, struct head h, const uint8_t *reco
 		return rc ? rc : ops->sample(ctx, &s, record);
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return mapping(f, h.type, h.misc, &r, ops, ctx);
+		return mapping(f, record, h, &r, ops, ctx);
 	case PERF_RECORD_COMM:
-		pid = take_u32(&r);
-		tid = take_u32(&r);
-		const char *name = take_text(&r);
-		return r.failed ? bad(f, record, "a thread name that is too short")
-				: ops->comm(ctx, pid, tid, name);
+		return comm(f, record, h, &r, ops, ctx);
+	case PERF_RECORD_FORK:
+		return forked(f, record, h, &r, ops, ctx);
 	case PERF_RECORD_LOST:
 		take_u64(&r);
 		return ops->lost(ctx, take_u64(&r));

@@ -27,6 +27,8 @@ struct us_perf_event {
 	uint64_t config;
 	uint64_t sample_type, read_format, period;
 	bool freq; /* period is a frequency: each sample counts one */
+	/* Behind the fields of a record that is no sample; 0: it has none. */
+	uint8_t time_from_end;
 };
 
 struct us_perf_sample {
@@ -39,8 +41,12 @@ struct us_perf_sample {
 	bool swapped;
 };
 
+/* Times of what is no sample: 0: before the recording, or not known.  Texts and
+ * build-ids lie in the file's bytes or in what was decompressed: valid until
+ * us_perf_fini(). */
 struct us_perf_mapping {
-	uint64_t start, len, offset;
+	uint64_t time_ns, start, len, offset;
+	uint32_t pid; /* UINT32_MAX: of the kernel */
 	const char *path;
 	const uint8_t *build_id;
 	uint8_t build_id_len; /* 0: not given */
@@ -48,10 +54,25 @@ struct us_perf_mapping {
 	bool executable;
 };
 
+struct us_perf_comm {
+	uint64_t time_ns;
+	uint32_t pid, tid;
+	const char *name;
+	bool exec; /* another program: the mappings of the former are gone */
+};
+
+struct us_perf_fork {
+	uint64_t time_ns;
+	uint32_t pid, parent; /* the same: a thread of it */
+	bool empty; /* not seen, but made up by perf: the parent's mappings are not its
+		       own */
+};
+
 struct us_perf_ops {
 	int (*sample)(void *ctx, const struct us_perf_sample *s, const uint8_t *record);
 	int (*mapping)(void *ctx, const struct us_perf_mapping *m);
-	int (*comm)(void *ctx, uint32_t pid, uint32_t tid, const char *name);
+	int (*comm)(void *ctx, const struct us_perf_comm *c);
+	int (*fork)(void *ctx, const struct us_perf_fork *f);
 	int (*lost)(void *ctx, uint64_t samples);
 	int (*arch)(void *ctx, const char *name);
 };
@@ -70,7 +91,9 @@ struct us_perf_file {
 	bool indexed;
 	bool alike;    /* no event differs from another in what it counts */
 	uint8_t id_at; /* in a sample; UINT8_MAX: not at one place in all */
-	bool swapped;  /* in the other byte order */
+	bool same_end; /* all have the same time_from_end */
+	bool ends_with_id;
+	bool swapped; /* in the other byte order */
 	/* Record that contains the current ones in compressed form. */
 	const uint8_t *packed;
 	struct us_perf_unpack unpack;

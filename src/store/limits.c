@@ -122,6 +122,18 @@ static const struct words limits[US_N_LIMITS] = {
 			  "have only the names in the recording; name a "
 			  "smaller folder with --symbols",
 	},
+	[US_LIMIT_IMPORTED] = {
+		.key = "limit_imported",
+		.before = "the perf.data has more than ",
+		.behind = " mappings of code: the code of the remaining ones has "
+			  "no names",
+	},
+	[US_LIMIT_IMPORTED_OF_ONE] = {
+		.key = "limit_imported_of_one",
+		.before = "a process of the perf.data has more than ",
+		.behind = " mappings of code: the code of the remaining ones has "
+			  "no names",
+	},
 };
 
 void us_limit_reached(struct us_limits *l, enum us_limit k, uint64_t bound)

@@ -31,7 +31,9 @@ enum us_limit {
 	US_LIMIT_SYMBOL_TIME,
 	US_LIMIT_ROOT_TIME,
 	US_LIMIT_VCPUS,
-	US_LIMIT_SYMBOLS, /* of a report */
+	US_LIMIT_SYMBOLS,  /* of a report */
+	US_LIMIT_IMPORTED, /* of an import, as the next one */
+	US_LIMIT_IMPORTED_OF_ONE,
 	US_N_LIMITS
 };
 

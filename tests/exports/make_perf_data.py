@@ -11,8 +11,10 @@ IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IDENTIFIER = (1 << n for n in (0, 1, 2, 5
 KERNEL, USER, GUEST_KERNEL, GUEST_USER = 1, 2, 4, 5
 CONTEXT_GUEST_KERNEL = (1 << 64) - 2176
 COMM, MMAP, SAMPLE, LOST, HEADER_ATTR, COMPRESSED, COMPRESSED_SIZED = 3, 1, 9, 2, 64, 81, 83
-FREQUENCY = 1 << 10
-FEATURE_COMPRESSED = 27
+FORK, EXEC = 7, 1 << 13
+FREQUENCY, SAMPLE_ID_ALL = 1 << 10, 1 << 18
+FEATURE_HOST, FEATURE_COMPRESSED = 3, 27
+CONTEXT_USER = (1 << 64) - 512
 
 _order = ['<']
 
@@ -41,13 +43,23 @@ def record(kind, misc, body):
     return pack('IHH', kind, misc, 8 + len(body)) + body
 
 
-def attr(fields, hz=997):
-    head = pack('IIQQQQ', 1, 128, 0, hz, fields, 0) + flags(FREQUENCY)
+def attr(fields, hz=997, more=0):
+    head = pack('IIQQQQ', 1, 128, 0, hz, fields, 0) + flags(FREQUENCY | more)
     return head + bytes(128 - len(head))
 
 
-def comm(pid, tid, name):
-    return record(COMM, 0, pack('II', pid, tid) + name.encode()[:15] + b'\0')
+def comm(pid, tid, name, misc=0):
+    return record(COMM, misc, pack('II', pid, tid) + name.encode()[:15] + b'\0')
+
+
+def fork(pid, parent, t, misc=0):
+    return record(FORK, misc, pack('IIIIQ', pid, parent, pid, parent, t))
+
+
+def at(t, other):
+    """A record that is no sample, with the time that SAMPLE_ID_ALL adds."""
+    kind, misc, size = struct.unpack(_order[-1] + 'IHH', other[:8])
+    return pack('IHH', kind, misc, size + 24) + other[8:] + pack('QQQ', 0, t, 0)
 
 
 def mapping(pid, start, size, offset, path, mode=GUEST_KERNEL):
@@ -71,16 +83,17 @@ def fields(chains):
     return IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if chains else 0)
 
 
-def as_file(records, chains, feature=None):
-    """feature: (bit, bytes) of the one that stands behind the data."""
+def as_file(records, chains, feature=None, more=0):
+    """feature: (bit, bytes) of the one that stands behind the data; more: flags of the
+    event."""
     data, head = b''.join(records), 104
-    described = attr(fields(chains)) + pack('QQ', 0, 0)
-    at = head + len(described)
+    described = attr(fields(chains), more=more) + pack('QQ', 0, 0)
+    begin = head + len(described)
     bits = 1 << feature[0] if feature else 0
-    more = pack('QQ', at + len(data) + 16, len(feature[1])) + feature[1] if feature else b''
+    tail = pack('QQ', begin + len(data) + 16, len(feature[1])) + feature[1] if feature else b''
     magic = b'PERFILE2' if _order[-1] == '<' else b'2ELIFREP'
-    return magic + pack('12Q', head, len(described), head, len(described), at,
-                        len(data), 0, 0, bits, 0, 0, 0) + described + data + more
+    return magic + pack('12Q', head, len(described), head, len(described), begin,
+                        len(data), 0, 0, bits, 0, 0, 0) + described + data + tail
 
 
 def as_pipe(records, chains):
