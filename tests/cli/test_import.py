@@ -163,6 +163,20 @@ class Processes(Cli):
             self.runs(pid, 1)
         self.assertEqual(self.folded(self.imported()), {"in_one": 3000, "in_two": 3000})
 
+    def test_what_is_too_much_is_told(self):
+        self.add(form.comm(101, 101, "one"), self.maps(101, "one"))
+        self.add(*(self.maps(101, "two", 0x10000000 + n * 0x2000) for n in range(65540)))
+        self.runs(101, 3)
+        self.runs(101, 2, 0x10000010)
+        self.runs(101, 4, 0x10000010 + 65539 * 0x2000)
+        out = self.imported()
+        told = run("import", "--all", "-o", out, self.path("perf.data")).stdout
+        words = "a process of the perf.data has more than 65,536 mappings of code"
+        self.assertIn(f"limit: {words}", told)
+        self.assertIn(words, " ".join(run("report", out).stdout.replace("#", "").split()))
+        self.assertEqual(self.folded(out), {"in_one": 3, "in_two": 2,
+                                            "0x30006000-0x3000603f": 4})
+
 
 if __name__ == "__main__":
     main()
