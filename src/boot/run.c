@@ -126,6 +126,17 @@ static int begin_sampler(struct us_booting *b, struct us_err *e)
 	return r;
 }
 
+/* Nothing of the guest ran before its first instruction, or before the launch. */
+static uint64_t cut_error(const struct us_booting *b, const struct us_boot_moment *m)
+{
+	size_t start = us_boot_point_of(b->plan, US_BOOT_START);
+	uint64_t from = b->start_ns;
+	if (start != SIZE_MAX && b->run->at[start].seen)
+		from = b->run->at[start].clock_ns;
+	uint64_t most = m->wall_ns > from ? m->wall_ns - from : 0;
+	return m->error_ns < most ? m->error_ns : most;
+}
+
 static int read_samples(struct us_booting *b, struct us_err *e)
 {
 	const struct us_boot_sampler *s = b->how->sampler;
@@ -136,8 +147,10 @@ static int read_samples(struct us_booting *b, struct us_err *e)
 					    .way = US_BOOT_BY_SAMPLES };
 		enum us_boot_kind kind = b->plan->point[i].kind;
 		if ((kind == US_BOOT_ENTRY || kind == US_BOOT_SYMBOL) &&
-		    !b->run->at[i].seen && s->saw(s->ctx, i, &m))
+		    !b->run->at[i].seen && s->saw(s->ctx, i, &m)) {
+			m.error_ns = cut_error(b, &m);
 			us_booting_pass(b, i, &m);
+		}
 	}
 	return s->check(s->ctx, &b->run->n_sample, e);
 }

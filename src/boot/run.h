@@ -18,6 +18,8 @@ struct us_boot_moment {
 	uint64_t cpu_ns;   /* CPU time of the VMM's process; 0: not known */
 	uint64_t insns;	   /* executed by the guest; 0: not known */
 	uint64_t error_ns; /* it may have been passed this much earlier */
+	/* Samples: the same if the call that was seen is the first; 0: not known. */
+	uint64_t first_error_ns;
 	enum us_boot_way way;
 	bool seen;
 };
@@ -49,7 +51,8 @@ struct us_boot_sampler {
 	 * -EAGAIN: they do not exist yet. */
 	int (*begin)(void *ctx, pid_t pid, struct us_err *e);
 	/* Was this point's code seen?  If so, fills in wall_ns (CLOCK_MONOTONIC) and
-	 * error_ns. */
+	 * the errors; UINT64_MAX: it may have been passed as soon as the guest began.
+	 */
 	bool (*saw)(void *ctx, size_t point, struct us_boot_moment *ret);
 	/* *ret: the number of samples.  -errno: it has failed. */
 	int (*check)(void *ctx, uint64_t *ret, struct us_err *e);

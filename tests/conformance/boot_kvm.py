@@ -83,7 +83,10 @@ class Boots:
         self.in_order(at, ["kmain", "main_loop"])
         for name in ("kernel entry", "kmain", "main_loop"):
             check(at[name]["by"] == "samples", f"{at[name]}")
-        note(f"errors: {[at[n]['error_ns'] // 1000 for n in ('kmain', 'main_loop')]} us")
+            errors = at[name]["error_ns"], at[name]["first_call_error_ns"]
+            note(f"{name}, errors: {[e // 1000 for e in errors]} us")
+            # A call before this one may have been missed, but none before the launch.
+            check(errors[1] <= errors[0] <= max(at[name]["runs_ns"]), f"{at[name]}")
 
     def by_itself(self):
         """Without a word of how: all that can be seen, and why the rest is not."""

@@ -88,10 +88,48 @@ static void what_was_seen_is_not_called_unseen(void **state)
 	assert_non_null(strstr(text, "the guest started 5 times: it was reset"));
 }
 
+/* A short function may have been called and have returned between two samples. */
+static void an_earlier_call_may_have_been_missed(void **state)
+{
+	static const struct us_boot_plan plan = {
+		.point = { { .kind = US_BOOT_LAUNCH, .name = "launch" },
+			   { .kind = US_BOOT_ENTRY, .name = "kernel entry" },
+			   { .kind = US_BOOT_SYMBOL, .name = "kmain" } },
+		.n = 3,
+	};
+	static struct us_boot_run run;
+	struct us_boot_report r = { .plan = &plan,
+				    .run = &run,
+				    .n = 1,
+				    .vmm = "qemu",
+				    .way = US_BOOT_BY_SAMPLES,
+				    .unseen = "",
+				    .unseen_kvm = "",
+				    .unseen_code = "",
+				    .unseen_device = "",
+				    .first = "" };
+	char text[4096];
+	(void)state;
+	run.at[0].seen = true;
+	for (size_t i = 1; i < plan.n; i++)
+		run.at[i] = (struct us_boot_moment){ .wall_ns = 100 * MS,
+						     .error_ns = 90 * MS,
+						     .first_error_ns = MS / 5,
+						     .way = US_BOOT_BY_SAMPLES,
+						     .seen = true };
+	run.at[1].error_ns = MS / 5;
+	assert_int_equal(us_boot_summarize(&plan, &run, 1, &r.summary), 0);
+	print(&r, text, sizeof(text));
+	assert_non_null(strstr(text, "samples, up to 0.2 before\n"));
+	assert_non_null(strstr(text, "samples, up to 90.0 before; 0.2 if that is the "
+				     "first call\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_seen_is_not_called_unseen),
+		cmocka_unit_test(an_earlier_call_may_have_been_missed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

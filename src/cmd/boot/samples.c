@@ -3,6 +3,7 @@
 #include "cmd/boot/samples.h"
 
 #include "base/clock.h"
+#include "cmd/boot/before.h"
 #include "cmd/record/one.h"
 #include "vmm/guest_threads.h"
 #include "vmm/qmp.h"
@@ -22,7 +23,8 @@
 struct sighting {
 	us_gva start[US_BOOT_MAX_ENTRY], end[US_BOOT_MAX_ENTRY];
 	size_t n;
-	uint64_t at_ns, error_ns;
+	uint64_t at_ns;
+	struct us_boot_error error;
 	atomic_bool seen;
 };
 
@@ -33,7 +35,7 @@ struct us_boot_samples {
 	struct us_record_settings set;
 	struct us_recording recording;
 	struct sighting at[US_BOOT_MAX_POINT];
-	uint64_t last_ns; /* the sample before; 0: none */
+	struct us_boot_before before;
 	atomic_ulong start_ns, n;
 	pthread_t thread;
 	bool running;
@@ -53,19 +55,11 @@ static bool covers(const struct sighting *s, us_gva pc)
 	return false;
 }
 
-static bool in_kernel(const struct us_boot_code *c, us_gva pc)
-{
-	for (size_t i = 0; i < US_BOOT_RANGES; i++)
-		if (pc >= c->range[i].start && pc < c->range[i].end)
-			return true;
-	return false;
-}
-
 static bool is_on(const struct us_boot_samples *b, size_t point,
 		  const struct us_stack *s)
 {
 	if (b->plan->point[point].kind == US_BOOT_ENTRY)
-		return s->n && in_kernel(&b->what.code, s->pc[0]);
+		return s->n && us_boot_before_is_kernel(&b->before, s->pc[0]);
 	/* A call that does not return may be the function's last instruction: then the
 	 * return address is after the function. */
 	for (unsigned i = 0; i < s->n; i++)
@@ -75,6 +69,25 @@ static bool is_on(const struct us_boot_samples *b, size_t point,
 	return false;
 }
 
+/* Anywhere: it may call firmware. */
+static bool has_kernel(const struct us_boot_samples *b, const struct us_stack *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (us_boot_before_is_kernel(&b->before, s->pc[i]) ||
+		    (i && us_boot_before_is_kernel(&b->before, s->pc[i] - 1)))
+			return true;
+	return false;
+}
+
+static void note(struct us_boot_samples *b, struct sighting *s,
+		 const struct us_capture *c)
+{
+	s->at_ns = c->t_ns;
+	s->error = us_boot_before_error(&b->before, c->vcpu, c->t_ns,
+					s->n ? s->start[0] : 0);
+	atomic_store_explicit(&s->seen, true, memory_order_release);
+}
+
 static void see(void *ctx, const struct us_live_sample *l)
 {
 	struct us_boot_samples *b = ctx;
@@ -82,19 +95,16 @@ static void see(void *ctx, const struct us_live_sample *l)
 	if (!atomic_load_explicit(&b->start_ns, memory_order_relaxed) && l->t_ns)
 		atomic_store_explicit(&b->start_ns, now - l->t_ns,
 				      memory_order_relaxed);
+	us_boot_before_begin(&b->before, l->capture->vcpu, has_kernel(b, l->stack));
 	for (size_t i = 0; i < b->plan->n; i++) {
 		struct sighting *s = &b->at[i];
 		enum us_boot_kind kind = b->plan->point[i].kind;
-		if ((kind != US_BOOT_SYMBOL && kind != US_BOOT_ENTRY) ||
-		    atomic_load_explicit(&s->seen, memory_order_relaxed) ||
-		    !is_on(b, i, l->stack))
-			continue;
-		s->at_ns = now;
-		s->error_ns = b->last_ns && now > b->last_ns ? now - b->last_ns : 0;
-		atomic_store_explicit(&s->seen, true, memory_order_release);
+		if ((kind == US_BOOT_SYMBOL || kind == US_BOOT_ENTRY) &&
+		    !atomic_load_explicit(&s->seen, memory_order_relaxed) &&
+		    is_on(b, i, l->stack))
+			note(b, s, l->capture);
 	}
-	if (now > b->last_ns)
-		b->last_ns = now;
+	us_boot_before_end(&b->before, l->capture->vcpu, now);
 	atomic_fetch_add_explicit(&b->n, 1, memory_order_relaxed);
 }
 
@@ -199,7 +209,8 @@ static bool saw(void *ctx, size_t point, struct us_boot_moment *ret)
 	if (!atomic_load_explicit(&s->seen, memory_order_acquire))
 		return false;
 	ret->wall_ns = s->at_ns;
-	ret->error_ns = s->error_ns;
+	ret->error_ns = s->error.ns;
+	ret->first_error_ns = s->error.first_ns;
 	return true;
 }
 
@@ -266,6 +277,7 @@ int us_boot_samples_new(const struct us_boot_sampled *what,
 		return us_fail(e, -ENOMEM, "out of memory");
 	b->what = *what;
 	b->plan = what->plan;
+	b->before.kernel = what->code;
 	us_symbols_each_function(what->symbols, find_range, b);
 	b->sampler = (struct us_boot_sampler){
 		.ctx = b, .begin = begin, .saw = saw, .check = check, .end = end

@@ -2,10 +2,9 @@
 /*
  * cmd/boot/samples.h: when a guest reaches functions, from samples of its stacks.
  *
- * A thread records the guest from its start.  A function was reached between the last
- * sample without it on any stack and the first sample with it.  Its time is that of the
- * latter sample; the difference is its error.  A function that returns before the next
- * sample may not be seen at all.
+ * A thread records the guest from its start.  A function's time is that of the first
+ * sample with it on a stack.  A function that returns before the next sample may not be
+ * seen at all, or only in a later call: cmd/boot/before.h has its error.
  */
 #ifndef US_CMD_BOOT_SAMPLES_H
 #define US_CMD_BOOT_SAMPLES_H

@@ -32,16 +32,19 @@ static const char *way_name(const struct us_boot_report *r, size_t point)
 	return point ? us_boot_way_name(way) : "";
 }
 
-/* How much earlier a point may have been passed, in ns; the maximum of all runs. */
-static uint64_t error_of(const struct us_boot_report *r, size_t point)
+/* How much earlier a point may have been passed, in ns: in any case, and if it was the
+ * function's first call that was seen.  The maxima of all runs. */
+static void errors_of(const struct us_boot_report *r, size_t point, uint64_t *ret,
+		      uint64_t *ret_first)
 {
-	uint64_t error = 0;
+	*ret = *ret_first = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct us_boot_moment *m = &r->run[i].at[point];
-		if (m->seen && m->error_ns > error)
-			error = m->error_ns;
+		if (m->seen && m->error_ns > *ret)
+			*ret = m->error_ns;
+		if (m->seen && m->first_error_ns > *ret_first)
+			*ret_first = m->first_error_ns;
 	}
-	return error;
 }
 
 static bool is_code(enum us_boot_kind kind)
@@ -50,14 +53,20 @@ static bool is_code(enum us_boot_kind kind)
 	       kind == US_BOOT_SYMBOL;
 }
 
-/* How it was seen: "samples, up to 0.1 before".  An emulated guest is slow on pages
+/* How it was seen: "samples, up to 0.1 before", or "samples, up to 90.5 before; 0.1 if
+ * that is the first call".  An emulated guest is slow on pages
  * with breakpoints: "breakpoint, at the latest". */
 static const char *way_of(const struct us_boot_report *r, size_t point, char *text,
 			  size_t size)
 {
-	uint64_t error = error_of(r, point);
+	uint64_t error, first;
 	const char *name = way_name(r, point);
-	if (error)
+	errors_of(r, point, &error, &first);
+	if (first && first < error && r->plan->point[point].kind == US_BOOT_SYMBOL)
+		snprintf(text, size,
+			 "%s, up to %.1f before; %.1f if that is the first call", name,
+			 (double)error / MS, (double)first / MS);
+	else if (error)
 		snprintf(text, size, "%s, up to %.1f before", name, (double)error / MS);
 	else if (r->emulated && r->way & US_BOOT_BY_BREAKPOINTS &&
 		 is_code(r->plan->point[point].kind))
@@ -72,7 +81,7 @@ static void print_row(const struct us_boot_report *r, size_t i)
 	const struct us_boot_row *x = &r->summary.row[i];
 	const struct us_boot_point *p = &r->plan->point[x->point];
 	char name[US_BOOT_NAME], at[32], phase[32], seen[64] = "", cpu[16] = "";
-	char insns[24] = "", step[16] = "", way[48];
+	char insns[24] = "", step[16] = "", way[96];
 	us_printable(name, sizeof(name), p->name);
 	us_shorten_left(name, sizeof(name), 24);
 	if (i)
@@ -249,11 +258,14 @@ void us_boot_json_estimate(struct us_json *j, const char *key,
 static void json_point(struct us_json *j, const struct us_boot_report *r, size_t i)
 {
 	const struct us_boot_row *x = &r->summary.row[i];
+	uint64_t error, first;
+	errors_of(r, x->point, &error, &first);
 	us_json_object(j, NULL);
 	us_json_str(j, "name", r->plan->point[x->point].name);
 	us_json_u64(j, "seen", x->n_seen);
 	us_json_str(j, "by", way_name(r, x->point));
-	us_json_u64(j, "error_ns", error_of(r, x->point));
+	us_json_u64(j, "error_ns", error);
+	us_json_u64(j, "first_call_error_ns", first);
 	us_boot_json_estimate(j, "at_ns", &x->at);
 	if (i)
 		us_boot_json_estimate(j, "phase_ns", &x->phase);
