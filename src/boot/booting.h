@@ -9,6 +9,7 @@
 #include "boot/breakpoints.h"
 #include "boot/device_trace.h"
 #include "boot/run.h"
+#include "boot/stuck.h"
 #include "vmm/launch.h"
 #include "vmm/plugin_boot.h"
 
@@ -28,7 +29,8 @@ struct us_booting {
 	uint32_t n_called;		  /* that were reported */
 	struct us_boot_breakpoints *stub; /* NULL: none, or not yet */
 	struct us_boot_trace trace;
-	bool sampling; /* the sampler has begun */
+	struct us_boot_stuck *stuck; /* NULL: nobody asks */
+	bool sampling;		     /* the sampler has begun */
 	/* When, and for how long, we stopped the guest. */
 	struct {
 		uint64_t at_ns, ns;

@@ -257,6 +257,18 @@ static void tell_over(const struct us_booting *b)
 		b->how->done(b->how->done_ctx);
 }
 
+/* Once all that it wrote before is read: the state was known before this was polled. */
+static bool is_stuck(struct us_booting *b, const char *state, const struct pollfd *p,
+		     size_t n)
+{
+	for (size_t i = 0; state && i < n; i++)
+		if (p[i].revents & POLLIN)
+			return false;
+	if (state && !b->run->whole)
+		b->run->stuck = state;
+	return b->run->stuck != NULL;
+}
+
 /* The VMM's last output is read before the run ends; but helpers that it has started,
  * such as swtpm or virtiofsd, may hold its output and be silent. */
 static bool has_ended(struct us_booting *b, bool heard)
@@ -307,6 +319,7 @@ static int wait_for_end(struct us_booting *b, struct us_err *e)
 				      { .fd = b->error, .events = POLLIN },
 				      { .fd = stub, .events = POLLIN },
 				      { .fd = b->trace.fd, .events = POLLIN } };
+		const char *state = us_boot_stuck_state(b->stuck);
 		(void)poll(p, 4, POLL_MS);
 		if (p[3].revents)
 			hear_trace(b);
@@ -319,7 +332,7 @@ static int wait_for_end(struct us_booting *b, struct us_err *e)
 			us_booting_hear_complaints(b);
 		us_booting_watch_read(b);
 		read_events(b);
-		if (is_over(b)) {
+		if (is_over(b) || is_stuck(b, state, p, 4)) {
 			tell_over(b);
 			return 0;
 		}
@@ -349,6 +362,8 @@ static int start(struct us_booting *b, struct us_err *e)
 	if (r < 0)
 		return r;
 	b->start_ns = us_launch_exec_ns(b->launch);
+	if (b->how->monitor)
+		b->stuck = us_boot_stuck_open(b->how->monitor);
 	if (clock_getcpuclockid(us_launch_pid(b->launch), &b->cpu))
 		b->cpu = CLOCK_MONOTONIC; /* it has ended */
 	us_booting_pass(b, 0, &(struct us_boot_moment){ .wall_ns = b->start_ns });
@@ -394,6 +409,7 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 	if (b.sampling)
 		how->sampler->end(how->sampler->ctx);
 	us_launch_close(b.launch);
+	us_boot_stuck_close(b.stuck);
 	us_boot_breakpoints_close(b.stub);
 	us_boot_trace_close(&b.trace);
 	us_booting_watch_close(&b);

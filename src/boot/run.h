@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#define US_BOOT_TAIL 1024
+#define US_BOOT_TAIL 4096 /* KVM's error is followed by all registers */
 
 struct us_boot_moment {
 	uint64_t wall_ns;  /* since the VMM's program was executed */
@@ -30,6 +30,9 @@ struct us_boot_run {
 	bool ended;				     /* the VMM ended before that */
 	bool held;  /* then: something that it has started still had its output */
 	int status; /* then: as from waitpid */
+	/* QEMU has stopped the guest for good before that, and stays: its run state;
+	 * NULL: no.  Static. */
+	const char *stuck;
 	uint64_t end_ns, end_clock_ns; /* end of the run; as in us_boot_moment */
 	/* How often the guest reached its first instruction: more than once if the
 	 * machine is reset; 0: not known. */
@@ -65,8 +68,9 @@ struct us_boot_how {
 	char *const *argv; /* the command with all added options */
 	/* File of vmm/plugin_boot.h, to be created; NULL: no plugin. */
 	const char *file;
-	const char *trace; /* pipe of device_trace.h, to be created; NULL: none */
-	const char *stub;  /* path of the GDB stub, for breakpoints; NULL: none */
+	const char *trace;   /* pipe of device_trace.h, to be created; NULL: none */
+	const char *stub;    /* path of the GDB stub, for breakpoints; NULL: none */
+	const char *monitor; /* path of QEMU's, to hear of a stop; NULL: none */
 	struct us_boot_events *events; /* of the host's KVM; NULL: not observed */
 	struct us_boot_code code;      /* the kernel's */
 	const struct us_boot_sampler *sampler; /* NULL: none */

@@ -6,9 +6,31 @@ usage: test_boot.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, 
 """
 import json
 import os
+import shutil
 import time
 
 from cli import PROGRAM, GuestCli, main, run
+
+
+# A VMM with a monitor: its guest is in the state that is its first argument.
+STOPPED = """#!/usr/bin/env python3
+import json, socket, sys
+at = next(a for a in sys.argv if a.startswith("unix:"))
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(at[len("unix:"):].split(",")[0])
+listener.listen()
+print("up", flush=True)
+if sys.argv[1] == "internal-error":
+    print("KVM internal error. Suberror: 1" + 30 * "\\nCS =0008 00000000 ffffffff", file=sys.stderr, flush=True)
+while True:
+    peer, _ = listener.accept()
+    f = peer.makefile("rw")
+    print(json.dumps({"QMP": {"version": {}, "capabilities": []}}), file=f, flush=True)
+    for line in f:
+        asked = json.loads(line)
+        said = {"status": sys.argv[1], "running": False} if asked["execute"] == "query-status" else {}
+        print(json.dumps({"return": said, "id": asked.get("id")}), file=f, flush=True)
+"""
 
 
 class Boot(GuestCli):
@@ -60,6 +82,38 @@ class Boot(GuestCli):
                    "serial:up", "--", "true")
         self.fails(1, "because: --by output does not show this", "boot", "--by", "output", "--until", "main",
                    "-e", PROGRAM, "--", "true")
+
+    def test_guests_that_are_stopped_for_good(self):
+        """QEMU stays, and says why if it is asked; here it is one that only says so."""
+        vm = self.path("qemu-system-x86_64")
+        with open(vm, "w") as f:
+            f.write(STOPPED)
+        os.chmod(vm, 0o755)
+        for state, said, hint in (("internal-error", "KVM internal error. Suberror: 1", "KVM cannot go on"),
+                                  ("io-error", "up", "a disk's file"),
+                                  ("guest-panicked", "up", "it panicked")):
+            begin = time.monotonic()
+            self.fails(1, f"QEMU stopped the guest for good \\({state}\\) before serial:never: {said}.*\n"
+                       f"  try: .*{hint}", "boot", "--by", "output", "-t", "300", "--until", "serial:never", "--",
+                       vm, state)
+            self.assertLess(time.monotonic() - begin, 200)
+        self.fails(1, "serial:never was not reached in 4 s", "boot", "--by", "output", "-t", "4", "--until",
+                   "serial:never", "--", vm, "paused")
+
+    def test_a_guest_that_ends_and_keeps_its_vmm(self):
+        """A triple fault in a real QEMU."""
+        if not shutil.which("qemu-system-x86_64"):
+            self.skipTest("qemu-system-x86_64 is not installed")
+        with open(self.path("disk"), "wb") as f:
+            #       lidt [0x7c20] (of limit 0); int3
+            f.write(b"\x0f\x01\x1e\x20\x7c\xcc".ljust(510, b"\0") + b"\x55\xaa")
+        begin = time.monotonic()
+        self.fails(1, "stopped the guest for good \\(shutdown\\) after boot sector, before serial:never: .*\n"
+                   "  try: the guest ended itself .*-no-shutdown keeps QEMU", "boot", "-t", "300", "--until",
+                   "serial:never", "--", "qemu-system-x86_64", "-accel", "tcg", "-display", "none", "-net",
+                   "none", "-serial", "stdio", "-no-reboot", "-no-shutdown", "-drive",
+                   f"file={self.path('disk')},format=raw")
+        self.assertLess(time.monotonic() - begin, 200)
 
     def test_processors_that_are_not_known(self):
         """Their addresses and registers say nothing; what they write does."""

@@ -75,6 +75,19 @@ static bool has_failed(const struct us_boot_run *run)
 	return run->ended && (!WIFEXITED(run->status) || WEXITSTATUS(run->status));
 }
 
+/* KVM's error is followed by all registers; NULL: it says nothing. */
+static char *of_kvm(char *text)
+{
+	static const char *const begins[] = { "KVM internal error",
+					      "KVM: ", "error: kvm" };
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		char *at = strstr(text, begins[i]);
+		if (at)
+			return at;
+	}
+	return NULL;
+}
+
 /* What a user would look at first: the error of a VMM that failed, otherwise the
  * guest's last words.  Falls back to the other one. */
 static const char *last_words(const struct us_boot_run *run, char *text, size_t size)
@@ -82,11 +95,16 @@ static const char *last_words(const struct us_boot_run *run, char *text, size_t 
 	char own[US_BOOT_TAIL], guests[US_BOOT_TAIL];
 	copy_tail(&run->complained, own);
 	copy_tail(&run->said, guests);
-	char *words = has_failed(run) ? own : guests;
+	bool failed = has_failed(run) || run->stuck;
+	char *kvm = run->stuck ? of_kvm(own) : NULL;
+	char *words = failed ? own : guests;
 	if (!*words)
-		words = has_failed(run) ? guests : own;
+		words = failed ? guests : own;
 	size_t n = strlen(words);
-	words += n >= size ? n - size + 1 : 0;
+	if (kvm)
+		words = kvm;
+	else
+		words += n >= size ? n - size + 1 : 0;
 	for (char *c = words; *c; c++)
 		if (*c == '\r' || *c == '\n')
 			*c = *c == '\r' ? ' ' : '/';
@@ -132,6 +150,25 @@ static int fail_late(const struct us_boot_variant *v,
 		(double)v->timeout_ns / US_NS_PER_SEC, often, words);
 	hint_late(v, run, missing->kind, e);
 	return -ETIMEDOUT;
+}
+
+static void hint_stuck(const char *state, struct us_err *e)
+{
+	static const struct {
+		const char *state, *hint;
+	} hints[] = {
+		{ "internal-error", "KVM cannot go on with this guest: an instruction "
+				    "that it does not emulate, or a triple fault; "
+				    "without KVM QEMU emulates all (-accel tcg)" },
+		{ "guest-panicked", "the guest said that it panicked" },
+		{ "io-error", "a disk's file could not be read or written" },
+		{ "shutdown", "the guest ended itself (a power-off, a reset or a "
+			      "triple fault), and -no-shutdown keeps QEMU" },
+		{ "watchdog", "the guest's watchdog timer expired" },
+	};
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (!strcmp(state, hints[i].state))
+			us_hint(e, "%s", hints[i].hint);
 }
 
 /* The first wanted point that was not passed; otherwise the last wanted one. */
@@ -198,6 +235,20 @@ static int fail_ended(const struct us_boot_variant *v, const struct us_boot_plan
 	return -ECHILD;
 }
 
+static int fail_stuck(const struct us_boot_variant *v, const struct us_boot_plan *plan,
+		      const struct us_boot_point *missing, const char *words,
+		      const struct us_boot_run *run, struct us_err *e)
+{
+	char after[US_BOOT_NAME + 16] = "";
+	const struct us_boot_point *last = last_in_guest(plan, run);
+	if (last)
+		snprintf(after, sizeof(after), " after %s,", last->name);
+	us_fail(e, -ECHILD, "%s: QEMU stopped the guest for good (%s)%s before %s: %s",
+		v->name ? v->name : "boot", run->stuck, after, missing->name, words);
+	hint_stuck(run->stuck, e);
+	return -ECHILD;
+}
+
 int us_boot_unfinished(const struct us_boot_variant *v, const struct us_boot_plan *plan,
 		       const struct us_boot_run *run, struct us_err *e)
 {
@@ -206,6 +257,8 @@ int us_boot_unfinished(const struct us_boot_variant *v, const struct us_boot_pla
 	last_words(run, words, sizeof(words));
 	if (!words[0])
 		strcpy(words, "it wrote nothing");
+	if (run->stuck)
+		return fail_stuck(v, plan, missing, words, run, e);
 	return run->ended ? fail_ended(v, plan, missing, words, run, e)
 			  : fail_late(v, missing, words, run, e);
 }

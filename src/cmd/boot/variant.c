@@ -348,6 +348,7 @@ static struct us_boot_how make_how(struct us_boot_variant *v,
 	struct us_boot_how how = {
 		.ways = ways,
 		.argv = v->plain,
+		.monitor = v->monitor[0] ? v->monitor : NULL,
 		.timeout_ns = v->timeout_ns,
 		.linger_ns = LINGER,
 		.stopped = us_plugin_run_is_stopped,
