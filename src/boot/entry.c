@@ -9,7 +9,19 @@
 #define MULTIBOOT_ADDRESSES (1U << 16)
 #define MULTIBOOT_AREA	    8192 /* the header is in these first bytes of the file */
 #define MULTIBOOT_ENTRY	    28	 /* bytes from it */
+#define MULTIBOOT2_MAGIC    0xE85250D6U
+#define MULTIBOOT2_AREA	    32768
+#define MULTIBOOT2_HEADER   16 /* bytes before its tags */
+#define MULTIBOOT2_TAG	    8  /* bytes before a tag's value */
 #define XEN_PHYS32_ENTRY    18
+
+/* Tags of a multiboot2 header. */
+enum {
+	TAG_END = 0,
+	TAG_ENTRY = 3, /* of a BIOS's loader */
+	TAG_ENTRY_EFI32 = 8,
+	TAG_ENTRY_EFI64 = 9,
+};
 
 struct entries {
 	uint64_t *v;
@@ -65,6 +77,36 @@ static uint64_t multiboot_entry(const struct us_elf_file *f)
 	return 0;
 }
 
+/* Where its tags begin; 0: there is none.  *ret_end: where they end. */
+static uint64_t multiboot2_tags(const struct us_elf_file *f, uint64_t *ret_end)
+{
+	for (uint64_t at = 0; at + MULTIBOOT2_HEADER <= MULTIBOOT2_AREA; at += 8) {
+		uint32_t machine = word_at(f, at + 4), size = word_at(f, at + 8);
+		if (word_at(f, at) != MULTIBOOT2_MAGIC || machine ||
+		    MULTIBOOT2_MAGIC + machine + size + word_at(f, at + 12) != 0)
+			continue;
+		*ret_end = at + size < MULTIBOOT2_AREA ? at + size : MULTIBOOT2_AREA;
+		return at + MULTIBOOT2_HEADER;
+	}
+	return 0;
+}
+
+/* 0: its header has no such tag. */
+static uint64_t multiboot2_entry(const struct us_elf_file *f, unsigned tag)
+{
+	uint64_t end = 0, at = multiboot2_tags(f, &end);
+	while (at && at + MULTIBOOT2_TAG + 4 <= end) {
+		unsigned type = word_at(f, at) & UINT16_MAX;
+		uint64_t size = word_at(f, at + 4);
+		if (type == tag && size >= MULTIBOOT2_TAG + 4)
+			return word_at(f, at + MULTIBOOT2_TAG);
+		if (type == TAG_END || size < MULTIBOOT2_TAG)
+			return 0;
+		at += (size + 7) & ~7ULL;
+	}
+	return 0;
+}
+
 static uint64_t up4(uint64_t n)
 {
 	return (n + 3) & ~3ULL;
@@ -88,14 +130,29 @@ static uint64_t pvh_entry(const struct us_elf_file *f)
 	return 0;
 }
 
-size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENTRY])
+static struct entries plain_entries(const struct us_elf_file *f, uint64_t *ret)
 {
 	struct entries e = { .v = ret };
 	uint64_t entry = header_entry(f);
 	add(&e, entry);
 	add(&e, loaded_at(f, entry));
 	add(&e, multiboot_entry(f));
+	add(&e, multiboot2_entry(f, TAG_ENTRY));
 	add(&e, pvh_entry(f));
+	return e;
+}
+
+size_t us_boot_entries_plain(const struct us_elf_file *f,
+			     uint64_t ret[US_BOOT_MAX_ENTRY])
+{
+	return plain_entries(f, ret).n;
+}
+
+size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENTRY])
+{
+	struct entries e = plain_entries(f, ret);
+	add(&e, multiboot2_entry(f, TAG_ENTRY_EFI64));
+	add(&e, multiboot2_entry(f, TAG_ENTRY_EFI32));
 	return e.n;
 }
 

@@ -150,7 +150,7 @@ void us_boot_first_follow(struct us_boot_first *f)
 {
 	const struct us_elf_file *file = us_elf_image_file(f->kernel);
 	uint64_t entry[US_BOOT_MAX_ENTRY];
-	size_t n = us_boot_entries(file, entry);
+	size_t n = us_boot_entries_plain(file, entry);
 	for (size_t i = n; i-- > 0;) { /* a loader's own entry before the header's */
 		struct us_boot_calls calls;
 		us_boot_follow_entry(file, entry[i], &calls);

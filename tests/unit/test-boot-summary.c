@@ -123,6 +123,43 @@ static void false_headers_are_left(void **state)
 	assert_int_equal(entries_of(&k, at), 1);
 }
 
+/* One for a BIOS, behind a tag of another size, and two for EFI, which come last. */
+static void all_entries_of_multiboot2_are_found(void **state)
+{
+	struct {
+		Elf64_Ehdr header;
+		uint32_t words[20];
+	} k = {
+		.header.e_entry = 0x100000,
+		.words = { 0xE85250D6, 0,  80,	     -(0xE85250D6 + 80),
+			   1,	       12, 6,	     0,
+			   3,	       12, 0x100020, 0,
+			   9,	       12, 0x100040, 0,
+			   8,	       12, 0x100060, 0 },
+	};
+	const struct us_elf_file f = { .bytes = (const uint8_t *)&k,
+				       .size = sizeof(k),
+				       .is64 = true };
+	uint64_t at[US_BOOT_MAX_ENTRY];
+	(void)state;
+	assert_int_equal(us_boot_entries(&f, at), 4);
+	assert_true(at[0] == 0x100000 && at[1] == 0x100020 && at[2] == 0x100040 &&
+		    at[3] == 0x100060);
+	assert_int_equal(us_boot_entries_plain(&f, at), 2);
+	/* Not behind the end tag, nor behind a tag of no size. */
+	k.words[4] = 0;
+	k.words[5] = 8;
+	assert_int_equal(us_boot_entries(&f, at), 1);
+	k.words[4] = 1;
+	k.words[5] = 0;
+	assert_int_equal(us_boot_entries(&f, at), 1);
+	k.words[5] = UINT32_MAX;
+	assert_int_equal(us_boot_entries(&f, at), 1);
+	/* Another processor's; a false sum. */
+	k.words[1] = 4;
+	assert_int_equal(us_boot_entries(&f, at), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +167,7 @@ int main(void)
 		cmocka_unit_test(nothing_was_seen),
 		cmocka_unit_test(all_entries_are_found),
 		cmocka_unit_test(false_headers_are_left),
+		cmocka_unit_test(all_entries_of_multiboot2_are_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
