@@ -25,6 +25,20 @@
 #define LOADED_HIGH  0x211U /* bit 0 */
 #define RELOCATABLE  0x234U
 #define INIT_SIZE    0x260U /* bytes of memory that it needs to decompress itself */
+#define SETUP	     0x1f1U /* sectors of real-mode code behind the first; 0: 4 */
+#define LOADFLAGS    0x236U
+#define HANDOVER     0x264U /* offset in the rest; of 64-bit code 512 more */
+#define HANDOVER_32  (1U << 2)
+#define HANDOVER_64  (1U << 3)
+#define SECTOR	     512U
+/* "PE Format", Microsoft */
+#define PE_OFFSET   0x3cU
+#define PE_SECTIONS 6U /* all from its signature on */
+#define PE_OPTIONAL 20U
+#define PE_HEADER   24U
+#define PE_ENTRY    40U
+#define PE_SECTION  40U /* bytes of each */
+#define PE_PAGE	    4096U
 
 struct us_boot_linux {
 	struct us_elf_file elf;
@@ -32,6 +46,8 @@ struct us_boot_linux {
 	uint64_t entry;
 	uint32_t size;
 	bool moves;
+	struct us_boot_linux_efi efi[US_BOOT_LINUX_EFI];
+	size_t n_efi;
 	char why[200];
 };
 
@@ -102,6 +118,60 @@ static uint32_t number(const uint8_t *p)
 	return v;
 }
 
+/* ---- Its EFI stub ---- */
+
+static uint32_t number_at(const uint8_t *bytes, size_t n, uint64_t at, size_t size)
+{
+	uint32_t v = 0;
+	if (at <= n && n - at >= size)
+		memcpy(&v, bytes + at, size);
+	return v;
+}
+
+/* offset: in memory, from a page's begin; file: where the code is. */
+static void add_efi(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
+		    uint64_t offset, uint64_t file)
+{
+	struct us_boot_linux_efi *efi = &l->efi[l->n_efi];
+	if (file > n || n - file < sizeof(efi->code) || l->n_efi == US_BOOT_LINUX_EFI)
+		return;
+	efi->offset = offset & (PE_PAGE - 1);
+	memcpy(efi->code, bytes + file, sizeof(efi->code));
+	l->n_efi++;
+}
+
+static void add_pe(struct us_boot_linux *l, const uint8_t *bytes, size_t n)
+{
+	uint64_t pe = number_at(bytes, n, PE_OFFSET, 4);
+	uint32_t entry = number_at(bytes, n, pe + PE_ENTRY, 4);
+	uint32_t sections = number_at(bytes, n, pe + PE_SECTIONS, 2);
+	uint64_t at = pe + PE_HEADER + number_at(bytes, n, pe + PE_OPTIONAL, 2);
+	if (number_at(bytes, n, pe, 4) != 0x4550 || !entry)
+		return;
+	for (uint32_t i = 0; i < sections; i++, at += PE_SECTION) {
+		uint32_t start = number_at(bytes, n, at + 12, 4);
+		if (entry - start < number_at(bytes, n, at + 16, 4)) {
+			add_efi(l, bytes, n, entry,
+				(uint64_t)entry - start +
+					number_at(bytes, n, at + 20, 4));
+			return;
+		}
+	}
+}
+
+/* Of a kernel of 64 bits not that for firmware of 32 bits: its code begins as that of
+ * many. */
+static void add_handover(struct us_boot_linux *l, const uint8_t *bytes, size_t n)
+{
+	uint32_t flags = number_at(bytes, n, LOADFLAGS, 2);
+	uint64_t offset = number_at(bytes, n, HANDOVER, 4);
+	uint64_t start = (bytes[SETUP] ? bytes[SETUP] : 4) * SECTOR + SECTOR;
+	if (flags & HANDOVER_64)
+		offset += SECTOR;
+	if (offset && flags & (HANDOVER_32 | HANDOVER_64))
+		add_efi(l, bytes, n, offset, start + offset);
+}
+
 static int read_image(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
 		      struct us_err *e)
 {
@@ -111,6 +181,8 @@ static int read_image(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
 	l->entry = number(bytes + CODE32_START);
 	l->size = number(bytes + INIT_SIZE);
 	l->moves = l->moves && bytes[RELOCATABLE];
+	add_pe(l, bytes, n);
+	add_handover(l, bytes, n);
 	if (unpack(l, bytes, n, e) < 0)
 		snprintf(l->why, sizeof(l->why), "%.199s", e->msg);
 	return 0;
@@ -167,6 +239,13 @@ bool us_boot_linux_moves(const struct us_boot_linux *l)
 uint64_t us_boot_linux_entry(const struct us_boot_linux *l)
 {
 	return l->entry;
+}
+
+size_t us_boot_linux_efi(const struct us_boot_linux *l,
+			 struct us_boot_linux_efi ret[US_BOOT_LINUX_EFI])
+{
+	memcpy(ret, l->efi, sizeof(l->efi));
+	return l->n_efi;
 }
 
 struct us_boot_code us_boot_linux_code_of(const struct us_boot_linux *l)

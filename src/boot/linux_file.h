@@ -11,6 +11,7 @@
 
 #include "backend/bpf/boot_shared.h"
 #include "base/err.h"
+#include "vmm/plugin_boot.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,15 @@
 
 /* The least step that its configuration permits (arch/x86/Kconfig). */
 #define US_BOOT_LINUX_STEP (2U << 20)
+
+/* PE's, and that of the handover protocol. */
+#define US_BOOT_LINUX_EFI 2
+
+/* An entry at any page, in which it has this offset. */
+struct us_boot_linux_efi {
+	uint64_t offset;
+	uint8_t code[US_WATCH_CODE];
+};
 
 struct us_boot_linux;
 
@@ -31,6 +41,10 @@ const char *us_boot_linux_why(const struct us_boot_linux *l);
 bool us_boot_linux_moves(const struct us_boot_linux *l);
 /* Entry of its 32-bit code, as loaded, where it decompresses itself. */
 uint64_t us_boot_linux_entry(const struct us_boot_linux *l);
+/* The entries of its EFI stub, at which EFI firmware or its loader may start it
+ * instead. Returns their number. */
+size_t us_boot_linux_efi(const struct us_boot_linux *l,
+			 struct us_boot_linux_efi ret[US_BOOT_LINUX_EFI]);
 /* The range in which its code may be: where it decompresses itself, and where it then
  * runs. */
 struct us_boot_code us_boot_linux_code_of(const struct us_boot_linux *l);

@@ -303,10 +303,12 @@ static void add_entry(struct us_boot_plan *p, const struct us_boot_names *n)
 		x->address[x->n_address++] = BOOT_SECTOR;
 	}
 	x = add(p, US_BOOT_ENTRY, "kernel entry");
-	if (n->linux_kernel)
+	if (n->linux_kernel) {
 		x->address[x->n_address++] = us_boot_linux_entry(n->linux_kernel);
-	else if (n->kernel)
+		x->n_paged = us_boot_linux_efi(n->linux_kernel, x->paged);
+	} else if (n->kernel) {
 		n_entry = us_boot_entries(us_elf_image_file(n->kernel), entry);
+	}
 	for (size_t k = 0; k < n_entry; k++)
 		add_address(x, entry[k], n->kernel, 0);
 	if (!x->n_address)

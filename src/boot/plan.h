@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "boot/entry.h"
+#include "boot/linux_file.h"
 #include "symbol/symbol.h"
 #include "vmm/plugin_boot.h"
 
@@ -52,6 +53,9 @@ struct us_boot_point {
 	/* Its image is position-independent (PIE): the code may be any number of pages
 	 * from the first address. */
 	bool anywhere;
+	/* Other instructions that pass the point, at any page. */
+	struct us_boot_linux_efi paged[US_BOOT_LINUX_EFI];
+	size_t n_paged;
 	regex_t text; /* for US_BOOT_TEXT */
 	bool wanted;  /* a run ends when it has passed all such points */
 };

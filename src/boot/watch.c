@@ -29,13 +29,14 @@ static struct us_boot_watch *watch(struct us_booting *b, size_t point,
 }
 
 static void watch_code(struct us_booting *b, size_t point, uint64_t address,
-		       uint32_t period, uint32_t unequal)
+		       const uint8_t code[static US_WATCH_CODE], uint32_t period,
+		       uint32_t unequal)
 {
 	struct us_boot_watch *w = watch(b, point, US_WATCH_INSN, address,
 					US_WATCH_AT_ONCE);
 	w->period = period;
 	w->unequal = unequal;
-	memcpy(w->code, b->plan->point[point].code, sizeof(w->code));
+	memcpy(w->code, code, sizeof(w->code));
 }
 
 static void watch_exactly(struct us_booting *b, size_t point, size_t k)
@@ -55,12 +56,14 @@ static void watch_addresses(struct us_booting *b, size_t point)
 	const struct us_boot_point *p = &b->plan->point[point];
 	for (size_t k = 0; k < p->n_address; k++)
 		if (p->period)
-			watch_code(b, point, p->address[k], p->period,
+			watch_code(b, point, p->address[k], p->code, p->period,
 				   US_WATCH_CODE / 2);
 		else
 			watch_exactly(b, point, k);
 	if (p->anywhere && p->n_address)
-		watch_code(b, point, p->address[0], PAGE, 0);
+		watch_code(b, point, p->address[0], p->code, PAGE, 0);
+	for (size_t k = 0; k < p->n_paged; k++)
+		watch_code(b, point, p->paged[k].offset, p->paged[k].code, PAGE, 0);
 }
 
 /* A guest counts as idle only after its last function was entered: firmware waits, too.

@@ -24,6 +24,7 @@ import initramfs  # noqa: E402
 QEMU = "qemu-system-x86_64"
 HERE = ("-display", "none", "-nodefaults", "-no-reboot")
 FIRST = "init speaks"
+UEFI = "/usr/share/ovmf/OVMF.fd"
 
 
 class Reader:
@@ -148,6 +149,21 @@ class Kernels:
                            *self.linux_vm(), good=(1, 3))
         check("did you mean start_kernel?" in done.stderr, done.stderr)
 
+    def linux_uefi(self):
+        """Its EFI stub is its entry: what it does from there on is about the same."""
+        if not os.path.exists(UEFI):
+            raise Skip(f"{UEFI} is not there: it is of the package ovmf")
+        spent = []
+        for firmware in ((), ("-bios", UEFI)):
+            at, _ = self.boot("--until", "start_kernel",
+                              vm=(*self.linux_vm("nokaslr"), *firmware))
+            self.in_order(at, ["first instruction", "kernel entry", "start_kernel"])
+            entry, first = (at[n]["instructions"]["median"] for n in
+                            ("kernel entry", "start_kernel"))
+            note(f"kernel entry after {entry} instructions, start_kernel {first - entry} later")
+            spent.append(first - entry)
+        check(abs(spent[0] - spent[1]) < 0.2 * spent[0], f"{spent}")
+
     def linux_kvm(self):
         """Where it draws its place without a plugin, its entry is the last that is seen, and
         it is said why."""
@@ -176,6 +192,7 @@ class Kernels:
         point("Linux with nokaslr", self.linux_stays)
         point("Linux where it draws its place by lot", self.linux_moves)
         point("Linux's first function", self.linux_by_itself)
+        point("Linux behind UEFI firmware", self.linux_uefi)
         point("Linux's place by lot under KVM", self.linux_kvm)
         point("memtest86+", self.memtest)
         self.tap.end()

@@ -89,6 +89,75 @@ static void an_entry_is_known_without_functions(void **state)
 	us_boot_linux_close(l);
 }
 
+static void put(size_t at, uint32_t v, size_t size)
+{
+	memcpy(image + at, &v, size);
+}
+
+/* PE's entry 0x20 bytes behind the begin of a section that the file has elsewhere; and
+ * the handover's. */
+static void make_stub(void)
+{
+	make_header();
+	put(0x236, 1U << 3, 2); /* of 64-bit firmware */
+	put(0x264, 0x30, 4);
+	put(0x3c, 0x40, 4);
+	memcpy(image + 0x40, "PE\0", 4);
+	put(0x46, 1, 2);
+	put(0x54, 0x20, 2);
+	put(0x68, 0x5120, 4);
+	put(0x78 + 12, 0x5100, 4);
+	put(0x78 + 16, 0x100, 4);
+	put(0x78 + 20, 0x800, 4);
+	memset(image + 0x820, 0x11, US_WATCH_CODE);
+	memset(image + 0x400 + 0x200 + 0x30, 0x22, US_WATCH_CODE);
+}
+
+static size_t stub_of(struct us_boot_linux_efi efi[US_BOOT_LINUX_EFI])
+{
+	put_file(sizeof(image));
+	struct us_boot_linux *l = take(true, 0);
+	assert_non_null(l);
+	size_t n = us_boot_linux_efi(l, efi);
+	us_boot_linux_close(l);
+	return n;
+}
+
+static void entries_of_the_efi_stub_are_known(void **state)
+{
+	struct us_boot_linux_efi efi[US_BOOT_LINUX_EFI];
+	(void)state;
+	make_stub();
+	assert_int_equal(stub_of(efi), 2);
+	assert_int_equal(efi[0].offset, 0x120);
+	assert_int_equal(efi[0].code[US_WATCH_CODE - 1], 0x11);
+	assert_int_equal(efi[1].offset, 0x230);
+	assert_int_equal(efi[1].code[0], 0x22);
+	put(0x236, 1U << 2, 2); /* of 32-bit firmware */
+	assert_int_equal(stub_of(efi), 2);
+	assert_int_equal(efi[1].offset, 0x30);
+	put(0x236, 0, 2);
+	assert_int_equal(stub_of(efi), 1);
+	make_header();
+	assert_int_equal(stub_of(efi), 0);
+}
+
+static void hostile_stubs_are_harmless(void **state)
+{
+	static const size_t fields[] = {
+		0x3c, 0x46, 0x54, 0x68, 0x84, 0x8c, 0x264, 0x88
+	};
+	struct us_boot_linux_efi efi[US_BOOT_LINUX_EFI];
+	(void)state;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		make_stub();
+		put(fields[i], UINT32_MAX, 4);
+		assert_true(stub_of(efi) <= 2);
+		put(fields[i], sizeof(image) - US_WATCH_CODE + 1, 4);
+		assert_true(stub_of(efi) <= 2);
+	}
+}
+
 /* Sizes and offsets that lead out of the file, and what is no ELF file. */
 static void hostile_headers_are_harmless(void **state)
 {
@@ -115,6 +184,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_are_none),
 		cmocka_unit_test(an_entry_is_known_without_functions),
+		cmocka_unit_test(entries_of_the_efi_stub_are_known),
+		cmocka_unit_test(hostile_stubs_are_harmless),
 		cmocka_unit_test(hostile_headers_are_harmless),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
