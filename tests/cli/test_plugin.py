@@ -252,6 +252,23 @@ class Plugin(GuestCli):
             self.assertRegex(done.stderr, why)
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_a_reset_is_not_the_same_twice(self):
+        """QEMU resets the machine in another thread, for which the guest does not wait."""
+        with open(self.path("disk"), "wb") as f:
+            #       lidt [0x7c20] (of limit 0); int3
+            f.write(b"\x0f\x01\x1e\x20\x7c\xcc".ljust(510, b"\0") + b"\x55\xaa")
+        for option in [], ["--deterministic"]:
+            for seconds in "4", "30", "120":  # until a busy host has got there
+                done = run("count", "-d", seconds, *option, "-o", self.path("x"), "--", "qemu-system-x86_64",
+                           "-accel", "tcg", "-display", "none", "-net", "none", "-drive",
+                           f"file={self.path('disk')},format=raw")
+                text = " ".join(done.stdout.replace("#", "").split())
+                if "the machine was reset" in text:
+                    break
+            self.assertIn("the machine was reset", text)
+            self.assertEqual("and a second run differs" in text, bool(option), text)
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_far_calls(self):
         done = run("count", "-o", self.path("x"), *self.guest_of(FAR_CALLS))
         self.assertEqual(done.returncode, 0, done.stderr)

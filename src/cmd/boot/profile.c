@@ -161,7 +161,7 @@ static int write_facts(const struct us_boot_profile *p, const struct us_counts *
 		       struct us_err *e)
 {
 	char caution[US_PLUGIN_CAUTION] = "";
-	us_plugin_caution_of_trees(caution, sums);
+	us_plugin_caution_of_trees(caution, sums, false);
 	if (sums->slide)
 		us_plugin_caution_of_places(caution, sums);
 	const struct us_plugin_facts f = {

@@ -125,7 +125,7 @@ static int write_facts(const struct counting *n, const struct us_counts *c,
 			"code outside the images: %" PRIu64
 			" jumps of functions to their own beginning count as calls",
 			c->head.n_unforeseen);
-	us_plugin_caution_of_trees(caution, &n->sums);
+	us_plugin_caution_of_trees(caution, &n->sums, n->set->asked.deterministic);
 	us_plugin_caution_of_programs(caution, &n->run.images);
 	if (n->run.n_function)
 		us_plugin_caution_of_places(caution, &n->sums);

@@ -365,7 +365,7 @@ void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...
 }
 
 void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
-				const struct us_counts_sums *s)
+				const struct us_counts_sums *s, bool deterministic)
 {
 	if (s->n_beyond)
 		us_plugin_caution(text,
@@ -393,8 +393,12 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 	if (s->resets)
 		us_plugin_caution(text,
 				  "the machine was reset %" PRIu64
-				  " times: this covers all its %" PRIu64 " boots",
-				  s->resets, s->resets + 1);
+				  " times: this covers all its %" PRIu64 " boots%s",
+				  s->resets, s->resets + 1,
+				  deterministic ? ", and a second run differs, since "
+						  "QEMU resets it a little later "
+						  "each time"
+						: "");
 }
 
 void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],

@@ -96,9 +96,10 @@ struct us_plugin_facts {
 /* Append a caution. */
 void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
-/* Cautions about trees: what did not fit, and resets of the machine. */
+/* Cautions about trees: what did not fit, and resets of the machine.  deterministic: a
+ * second run was to be the same. */
 void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
-				const struct us_counts_sums *s);
+				const struct us_counts_sums *s, bool deterministic);
 /* Cautions about images: their code ran elsewhere, or hardly ran. */
 void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 				 const struct us_counts_sums *s);

@@ -178,7 +178,7 @@ static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 			"%" PRIu64
 			" events came too fast to be written (--filter, --ring)",
 			t->file.n_lost);
-	us_plugin_caution_of_trees(caution, &t->sums);
+	us_plugin_caution_of_trees(caution, &t->sums, t->set->asked.deterministic);
 	if (t->run.n_function && t->sums.insns)
 		us_plugin_caution_of_places(caution, &t->sums);
 	if (!t->file.head.has_time)
