@@ -182,6 +182,23 @@ static bool has_call(const struct us_track_stack *s, uint64_t sp)
 	return n && s->frame[n - 1].sp == sp && s->frame[n - 1].kind == US_TRACK_CALL;
 }
 
+/* The function has popped its return address, and pushed it again behind cs, as code
+ * does that loads a GDT: nothing of it is left on the stack.  It may also lead to
+ * another function's begin. */
+static bool return_popped(struct us_tracker *t, uint64_t sp)
+{
+	const struct us_track_frame *f = top(t);
+	if (t->unsure || !f || f->kind != US_TRACK_CALL || f->sp >= sp)
+		return false;
+	uint64_t slot = f->sp;
+	t->entered = 0;
+	charge(t, *t->insns);
+	pop(t);
+	expect(t, US_NEXT_MAYBE, NULL);
+	t->sp = slot;
+	return true;
+}
+
 void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
 			 uint64_t sp, unsigned word)
 {
@@ -197,7 +214,7 @@ void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
 	}
 	if (back)
 		us_track_return(t, s, sp, 2 * word);
-	else
+	else if (!return_popped(t, sp + 2 * word))
 		us_track_jump(t, s);
 }
 

@@ -64,6 +64,7 @@ main:	mov $0x10, %eax
 	pushl $3
 	lcall *pointer
 	call reload
+	call flush
 	loop 1b
 	lidt table
 	ud2
@@ -77,6 +78,12 @@ by_pointer:
 	call leaf
 	lret $4
 	.size by_pointer, . - by_pointer
+	.type flush, @function
+flush:	pop %eax
+	push %cs
+	push %eax
+	lret
+	.size flush, . - flush
 	.type reload, @function
 reload:	push %cs
 	push $2f
@@ -276,7 +283,8 @@ class Plugin(GuestCli):
         counts = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
         self.assertEqual({stack: int(n) for stack, n in counts.items() if stack.startswith("main;")},
                          {"main;direct": 200, "main;direct;leaf": 100, "main;by_pointer": 200,
-                          "main;by_pointer;leaf": 100, "main;reload": 500, "main;reload;leaf": 100})
+                          "main;by_pointer;leaf": 100, "main;reload": 500, "main;reload;leaf": 100,
+                          "main;flush": 400})
         self.assertFalse([stack for stack in counts if stack.startswith("[interrupts]")])
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
