@@ -264,7 +264,7 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 	const char *id = strstr(msg, "\"id\"");
 	char reply[256], tail[64] = "}\r\n";
 	if (id)
-		snprintf(tail, sizeof(tail), ", %.*s}\r\n", (int)strcspn(id, "}"), id);
+		snprintf(tail, sizeof(tail), ", %.*s}\r\n", (int)strcspn(id, ",}"), id);
 	if (behaviour == NONSENSE && !strstr(msg, "qmp_capabilities")) {
 		say(fd, "what?\r\n");
 		return;
