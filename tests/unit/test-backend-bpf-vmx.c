@@ -325,7 +325,11 @@ static void exits_are_counted(void **state)
 	skip_unless(access("/dev/kvm", R_OK | W_OK) == 0, "no /dev/kvm");
 	start_vmm(&vmm, &g);
 	bool open = us_exit_event_open(&x, vmm.pid, &e) == 0;
-	for (int i = 0; open && i < 20000 && us_exit_event_count(&x) < 5; i++)
+	/* What counts none of a thousand that the VMM has seen will count no more. */
+	int exits = vmm.shared->exits;
+	for (int i = 0; open && i < 20000 && vmm.shared->exits - exits < 1000 &&
+			us_exit_event_count(&x) < 5;
+	     i++)
 		usleep(1000);
 	bool counted = open && us_exit_event_count(&x) >= 5;
 	if (open)
