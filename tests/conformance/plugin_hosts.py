@@ -8,6 +8,7 @@ LOADER: the program of plugin/load.c.
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import random
@@ -54,8 +55,13 @@ class Hosts:
 
     def in_small_shm(self, size, *command, tmpdir=""):
         """uniscope with a /dev/shm of this size, of which nothing is left behind."""
-        words = shlex.join([self.us.program, *command, "-o", self.us.data(), "--",
-                            *self.vm(self.qemu.program)])
+        with tempfile.TemporaryDirectory(prefix="uniscope-") as own:
+            return self.in_shm(size, tmpdir, shlex.join(
+                [self.us.program, *command, "-o", os.path.join(own, "data"), "--",
+                 *self.vm(self.qemu.program)]))
+
+    @staticmethod
+    def in_shm(size, tmpdir, words):
         script = (f"mount -t tmpfs -o size={size} none /dev/shm || exit 77\nunset TMPDIR\n"
                   f"{'TMPDIR=' * bool(tmpdir)}{tmpdir} {words}\n"
                   "code=$?\ntest -z \"$(ls /dev/shm)\" || exit 78\nexit $code")
@@ -66,17 +72,25 @@ class Hosts:
         return done
 
     def shm_is_full(self):
-        for size, command, words in (("1m", "count", "count --nodes"),
-                                     ("1m", "trace", "count --nodes"),
-                                     ("24m", "trace", "trace --ring")):
-            done = self.in_small_shm(size, command, "-d", "5")
-            check(done.returncode == 0, f"in /tmp: {done.stderr}")
-            done = self.in_small_shm(size, command, tmpdir="/dev/shm")
+        """In the folder that is chosen without one, in it, and with what is advised then: at
+        once, for most of the time they wait for -d."""
+        cases = [(size, command, words, tmpdir) for tmpdir in ("", "/dev/shm")
+                 for size, command, words in (("1m", "count", "count --nodes"),
+                                              ("1m", "trace", "count --nodes"),
+                                              ("24m", "trace", "trace --ring"))]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            advised = pool.submit(self.in_small_shm, "4m", "count", "--nodes", "1000", "-d", "10",
+                                  tmpdir="/dev/shm")
+            runs = [pool.submit(self.in_small_shm, size, command, *([] if tmpdir else ["-d", "5"]),
+                                tmpdir=tmpdir) for size, command, _, tmpdir in cases]
+        for (size, command, words, tmpdir), done in zip(cases, (r.result() for r in runs)):
+            if not tmpdir:
+                check(done.returncode == 0, f"in /tmp: {done.stderr}")
+                continue
             check(done.returncode == 1 and words in done.stderr and "TMPDIR=DIR" in done.stderr
                   and "remount" in done.stderr and "ended with status" in done.stderr,
                   f"{command} in {size}: exit {done.returncode}: {done.stderr}")
-        done = self.in_small_shm("4m", "count", "--nodes", "1000", "-d", "10", tmpdir="/dev/shm")
-        check(done.returncode == 0, f"what was advised: {done.stderr}")
+        check(advised.result().returncode == 0, f"what was advised: {advised.result().stderr}")
 
     def record_goes_without(self):
         done = self.in_small_shm("1m", "record", "-d", "2", tmpdir="/dev/shm")
