@@ -38,6 +38,17 @@ static void sum_up(const struct us_profile *p, uint64_t *self, uint64_t *total)
 		total[p->trie.nodes.v[i].parent] += total[i];
 }
 
+/* Samples in code that is not unwound, by node: 16-bit code, above all. */
+static void sum_up_mode(const struct us_profile *p, uint64_t *mode)
+{
+	for (size_t i = 0; i < p->key_ends.cap; i++) {
+		const struct us_pair_slot *x = &p->key_ends.v[i];
+		if (x->value && x->b == US_END_MODE)
+			mode[us_profile_guest_node(p, (uint32_t)(x->a / US_N_KIND))] +=
+				x->value;
+	}
+}
+
 static size_t join(struct us_profile_pc *v, size_t n)
 {
 	size_t to = 0;
@@ -47,6 +58,7 @@ static size_t join(struct us_profile_pc *v, size_t n)
 		if (to && by_pc(&v[to - 1], &v[i]) == 0) {
 			v[to - 1].self += v[i].self;
 			v[to - 1].called += v[i].called;
+			v[to - 1].not_unwound += v[i].not_unwound;
 		} else {
 			v[to++] = v[i];
 		}
@@ -61,10 +73,12 @@ int us_profile_pcs(const struct us_profile *read, struct us_profile_pc **ret,
 	size_t n_node = p->trie.nodes.n, n = 0;
 	_cleanup_free_ uint64_t *self = calloc(n_node, sizeof(*self));
 	_cleanup_free_ uint64_t *total = calloc(n_node, sizeof(*total));
+	_cleanup_free_ uint64_t *mode = calloc(n_node, sizeof(*mode));
 	_cleanup_free_ struct us_profile_pc *v = calloc(2 * n_node, sizeof(*v));
-	if (!self || !total || !v)
+	if (!self || !total || !mode || !v)
 		return -ENOMEM;
 	sum_up(p, self, total);
+	sum_up_mode(p, mode);
 	for (size_t i = 1; i < n_node; i++) {
 		const struct us_trie_node *s = &p->trie.nodes.v[i];
 		uint64_t called = total[i] - self[i];
@@ -74,10 +88,11 @@ int us_profile_pcs(const struct us_profile *read, struct us_profile_pc **ret,
 		if (view == US_PROFILE_NONE)
 			return -ENOMEM;
 		if (self[i])
-			v[n++] = (struct us_profile_pc){ s->pc, view, self[i], 0 };
+			v[n++] = (struct us_profile_pc){ s->pc, view, self[i], 0,
+							 mode[i] };
 		if (called && is_outermost(&p->trie, i))
 			v[n++] = (struct us_profile_pc){
-				s->pc - !(s->flags & US_PC_EXACT), view, 0, called
+				s->pc - !(s->flags & US_PC_EXACT), view, 0, called, 0
 			};
 	}
 	*ret_n = join(v, n);

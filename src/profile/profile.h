@@ -374,6 +374,7 @@ struct us_profile_pc {
 	uint64_t self; /* samples with the program counter here */
 	/* Samples whose stack has it as a call that has not returned. */
 	uint64_t called;
+	uint64_t not_unwound; /* of self: their stacks end here, by US_END_MODE */
 };
 /* All program counters, sorted by address.  One that was seen in several address spaces
  * or times is there for each, if other images may apply.  *ret is the caller's to free.

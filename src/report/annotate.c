@@ -9,6 +9,7 @@
 #include "report/source.h"
 #include "symbol/elf_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -68,6 +69,29 @@ static unsigned bits_of(const struct us_profile *p, const struct us_function *f)
 	return bits ? (unsigned)strtoul(bits, NULL, 10) : 0;
 }
 
+/* Is most of it 16-bit code, by its samples?  Older recordings have no fact. */
+static bool is_16_bit(const struct work *w, uint16_t machine, unsigned bits)
+{
+	const char *fact = us_profile_fact(w->a->p, US_FACT_MODE_BITS);
+	uint64_t self = 0, mode = 0;
+	for (size_t i = 0; i < w->n_pc; i++) {
+		self += w->pc[i].self;
+		mode += w->pc[i].not_unwound;
+	}
+	if (machine != EM_386 && machine != EM_X86_64)
+		return false;
+	return self ? mode > self / 2 && (!fact || !strcmp(fact, "16")) : bits == 16;
+}
+
+static struct us_disassembler *disassembler_of(const struct work *w, bool is64)
+{
+	unsigned bits = bits_of(w->a->p, w->f);
+	uint16_t machine = us_symbols_machine(us_profile_symbols(w->a->p), w->f, bits);
+	return us_disassembler_open(machine, is_16_bit(w, machine, bits) ? 16
+					     : is64			 ? 64
+									 : 32);
+}
+
 /* Find the function's bytes in the image. */
 static int find_code(struct work *w, struct us_err *e)
 {
@@ -91,9 +115,7 @@ static int find_code(struct work *w, struct us_err *e)
 	w->a->cut = size > US_ANNOTATE_BYTES || size < w->f->size;
 	w->n_code = size < US_ANNOTATE_BYTES ? (size_t)size : US_ANNOTATE_BYTES;
 	w->code = file->bytes + c->offset + (at - c->start);
-	w->dis = us_disassembler_open(us_symbols_machine(us_profile_symbols(w->a->p),
-							 w->f, bits_of(w->a->p, w->f)),
-				      file->is64);
+	w->dis = disassembler_of(w, file->is64);
 	w->a->bytes_only = !w->dis;
 	return 0;
 }
@@ -175,21 +197,27 @@ static size_t piece_len(struct work *w, us_gva at, size_t left)
 	return len;
 }
 
-static void add_samples(struct work *w, struct us_annotated_insn *i)
+/* A sample counts for the line of its own address, whatever was taken for the
+ * instruction there. */
+static int add_samples(struct work *w, struct us_annotated_insn *i)
 {
-	struct us_annotated_line *l = &w->a->lines.v[i->line];
 	for (size_t k = first_pc(w, i->i.addr);
 	     k < w->n_pc && w->pc[k].pc - i->i.addr < i->i.len; k++) {
+		uint32_t call, line = line_of(w, w->pc[k].pc, &call);
+		if (line == UINT32_MAX)
+			return -ENOMEM;
+		struct us_annotated_line *l = &w->a->lines.v[line];
+		l->self += w->pc[k].self;
+		l->called += w->pc[k].called;
+		if (l->self > w->a->hottest_line)
+			w->a->hottest_line = l->self;
 		i->self += w->pc[k].self;
 		i->called += w->pc[k].called;
 	}
-	l->self += i->self;
-	l->called += i->called;
 	w->a->self += i->self;
 	if (i->self > w->a->hottest)
 		w->a->hottest = i->self;
-	if (l->self > w->a->hottest_line)
-		w->a->hottest_line = l->self;
+	return 0;
 }
 
 static int add_insns(struct work *w)
@@ -204,7 +232,8 @@ static int add_insns(struct work *w)
 		i->line = line_of(w, pc, &i->call_line);
 		if (i->line == UINT32_MAX)
 			return -ENOMEM;
-		add_samples(w, i);
+		if (add_samples(w, i) < 0)
+			return -ENOMEM;
 		at += i->i.len;
 	}
 	return 0;
@@ -355,6 +384,7 @@ static int take_pcs(struct work *w, const struct us_profile_pc *all, size_t n)
 		if (last && last->pc == all[i].pc) {
 			last->self += all[i].self;
 			last->called += all[i].called;
+			last->not_unwound += all[i].not_unwound;
 		} else {
 			w->pc[w->n_pc++] = all[i];
 		}

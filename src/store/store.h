@@ -26,9 +26,11 @@
  * outwards, through its parents, to the outermost frame.  0 is the empty stack. */
 typedef uint32_t us_stack_id;
 
-/* Keys of facts. */
+/* Keys of facts: how wide the x86 code was that ran, "16", "32" or "64".  "16" of all
+ * kernel or program code only if nothing wider was seen. */
 #define US_FACT_CODE_BITS    "code_bits"
 #define US_FACT_PROGRAM_BITS "program_bits"
+#define US_FACT_MODE_BITS    "mode_bits" /* of what ended with US_END_MODE */
 
 #define US_BUILD_ID_MAX	  20
 #define US_STORE_MAX_PATH 4096

@@ -2,6 +2,7 @@
 /* disassemble.c: see disassemble.h. */
 #include "symbol/disassemble.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +21,20 @@ static void take_bytes(const uint8_t *code, size_t len, uint64_t addr,
 
 static const struct machine {
 	uint16_t elf;
-	bool is64;
+	uint8_t bits;
 	uint8_t shortest; /* bytes of an instruction */
 	cs_arch arch;
 	cs_mode mode;
 } machines[] = {
-	{ EM_X86_64, true, 1, CS_ARCH_X86, CS_MODE_64 },
-	{ EM_X86_64, false, 1, CS_ARCH_X86, CS_MODE_64 }, /* x32, or packed */
-	{ EM_386, false, 1, CS_ARCH_X86, CS_MODE_32 },
-	{ EM_AARCH64, true, 4, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN },
+	{ EM_X86_64, 64, 1, CS_ARCH_X86, CS_MODE_64 },
+	{ EM_X86_64, 32, 1, CS_ARCH_X86, CS_MODE_64 }, /* x32, or packed */
+	{ EM_386, 32, 1, CS_ARCH_X86, CS_MODE_32 },
+	{ EM_X86_64, 16, 1, CS_ARCH_X86, CS_MODE_16 }, /* a boot sector's ELF file */
+	{ EM_386, 16, 1, CS_ARCH_X86, CS_MODE_16 },
+	{ EM_AARCH64, 64, 4, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN },
 #if CS_API_MAJOR >= 5
-	{ EM_RISCV, true, 2, CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC },
-	{ EM_RISCV, false, 2, CS_ARCH_RISCV, CS_MODE_RISCV32 | CS_MODE_RISCVC },
+	{ EM_RISCV, 64, 2, CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC },
+	{ EM_RISCV, 32, 2, CS_ARCH_RISCV, CS_MODE_RISCV32 | CS_MODE_RISCVC },
 #endif
 };
 
@@ -41,11 +44,11 @@ struct us_disassembler {
 	cs_insn *insn;
 };
 
-struct us_disassembler *us_disassembler_open(uint16_t machine, bool is64)
+struct us_disassembler *us_disassembler_open(uint16_t machine, unsigned bits)
 {
 	const struct machine *m = NULL;
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
-		if (machines[i].elf == machine && machines[i].is64 == is64)
+		if (machines[i].elf == machine && machines[i].bits == bits)
 			m = &machines[i];
 	struct us_disassembler *d = m ? calloc(1, sizeof(*d)) : NULL;
 	if (!d)
@@ -84,6 +87,31 @@ static bool ends_block(const struct us_disassembler *d)
 	return false;
 }
 
+/* Capstone gives the offset in a segment that it takes to begin at a multiple of
+ * 64 KiB; the distance tells where that is. */
+static bool jumps_16(const struct us_disassembler *d, uint64_t *ret)
+{
+	const cs_x86 *x = &d->insn->detail->x86;
+	uint64_t next = d->insn->address + d->insn->size;
+	if (d->machine->mode != CS_MODE_16 || x->op_count != 1 ||
+	    x->operands[0].type != X86_OP_IMM ||
+	    !cs_insn_group(d->handle, d->insn, CS_GRP_BRANCH_RELATIVE))
+		return false;
+	*ret = next + (uint64_t)(int16_t)(x->operands[0].imm - (int64_t)next);
+	return true;
+}
+
+static void print_insn(const struct us_disassembler *d, struct us_insn *ret)
+{
+	uint64_t to;
+	if (jumps_16(d, &to))
+		snprintf(ret->text, sizeof(ret->text), "%s 0x%" PRIx64,
+			 d->insn->mnemonic, to);
+	else
+		snprintf(ret->text, sizeof(ret->text), "%s%s%s", d->insn->mnemonic,
+			 d->insn->op_str[0] ? " " : "", d->insn->op_str);
+}
+
 static void decode(struct us_disassembler *d, const uint8_t *code, size_t n,
 		   uint64_t addr, struct us_insn *ret)
 {
@@ -98,16 +126,15 @@ static void decode(struct us_disassembler *d, const uint8_t *code, size_t n,
 	}
 	take_bytes(code, d->insn->size, addr, ret);
 	ret->ends_block = ends_block(d);
-	snprintf(ret->text, sizeof(ret->text), "%s%s%s", d->insn->mnemonic,
-		 d->insn->op_str[0] ? " " : "", d->insn->op_str);
+	print_insn(d, ret);
 }
 
 #else
 
-struct us_disassembler *us_disassembler_open(uint16_t machine, bool is64)
+struct us_disassembler *us_disassembler_open(uint16_t machine, unsigned bits)
 {
 	(void)machine;
-	(void)is64;
+	(void)bits;
 	return NULL;
 }
 

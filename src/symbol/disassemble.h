@@ -24,8 +24,9 @@ struct us_insn {
 
 struct us_disassembler;
 
-/* For an ELF machine (EM_*).  NULL: bytes only. */
-struct us_disassembler *us_disassembler_open(uint16_t machine, bool is64);
+/* For an ELF machine (EM_*) and the bits of the file's class, or 16 for x86 code of
+ * that width.  NULL: bytes only. */
+struct us_disassembler *us_disassembler_open(uint16_t machine, unsigned bits);
 void us_disassembler_close(struct us_disassembler *d); /* accepts NULL */
 
 /*

@@ -18,13 +18,18 @@ static void must(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint16_t machines[] = { EM_X86_64, EM_386, EM_AARCH64, EM_NONE };
-	static struct us_disassembler *open[4];
+	static const struct {
+		uint16_t machine;
+		uint8_t bits;
+	} kinds[] = { { EM_X86_64, 64 }, { EM_386, 32 }, { EM_AARCH64, 64 },
+		      { EM_NONE, 64 },	 { EM_386, 16 }, { EM_X86_64, 16 } };
+	static struct us_disassembler *open[6];
 	if (size < 2 || size > MOST + 1)
 		return 0;
-	unsigned kind = data[0] % 4;
+	unsigned kind = data[0] % 6;
 	if (!open[kind])
-		open[kind] = us_disassembler_open(machines[kind], kind != 1);
+		open[kind] = us_disassembler_open(kinds[kind].machine,
+						  kinds[kind].bits);
 	size_t n = size - 1;
 	uint8_t *code = malloc(n); /* its end is watched by the sanitizer */
 	must(code != NULL);

@@ -27,7 +27,8 @@ static void see(struct recording *r, unsigned n, unsigned bits, bool user)
 				      .bits = (uint8_t)bits,
 				      .user = user };
 	for (unsigned i = 0; i < n; i++)
-		us_code_bits_add(&r->bits, &regs);
+		us_code_bits_add(&r->bits, &regs,
+				 bits == 16 ? US_END_MODE : US_END_ROOT);
 	assert_int_equal(us_code_bits_write(&r->bits, r->w, NULL), 0);
 }
 
@@ -40,7 +41,8 @@ static void check(const struct us_profile *p, const char *key, const char *want)
 		assert_null(value);
 }
 
-static void end(struct recording *r, const char *kernel, const char *programs)
+static void end(struct recording *r, const char *kernel, const char *programs,
+		const char *not_unwound)
 {
 	struct us_profile *p;
 	assert_int_equal(us_writer_end(r->w, &(struct us_record_stats){ 0 },
@@ -51,6 +53,7 @@ static void end(struct recording *r, const char *kernel, const char *programs)
 	assert_int_equal(us_profile_read(r->fd, NULL, &p, NULL), 0);
 	check(p, US_FACT_CODE_BITS, kernel);
 	check(p, US_FACT_PROGRAM_BITS, programs);
+	check(p, US_FACT_MODE_BITS, not_unwound);
 	us_profile_free(p);
 	close(r->fd);
 }
@@ -66,7 +69,7 @@ static void what_most_captures_say(void **state)
 	see(&r, 1, 32, false);
 	see(&r, 9, 16, false);
 	see(&r, 3, 32, true);
-	end(&r, "64", "32");
+	end(&r, "64", "32", "16");
 }
 
 static void nothing_without_captures(void **state)
@@ -76,9 +79,32 @@ static void nothing_without_captures(void **state)
 	begin(&r);
 	see(&r, 3, 0, false);
 	const struct us_regs arm = { .arch = US_ARCH_AARCH64, .bits = 64 };
-	us_code_bits_add(&r.bits, &arm);
+	us_code_bits_add(&r.bits, &arm, US_END_MODE);
+	end(&r, NULL, NULL, NULL);
+}
+
+/* A boot sector; DOS below a monitor. */
+static void only_16_bits(void **state)
+{
+	(void)state;
+	struct recording r;
+	begin(&r);
+	see(&r, 2, 16, false);
 	see(&r, 2, 16, true);
-	end(&r, NULL, NULL);
+	end(&r, "16", "16", "16");
+}
+
+/* 32-bit code on a stack segment that does not begin at 0 is not unwound either. */
+static void segments_that_are_not_flat(void **state)
+{
+	(void)state;
+	struct recording r;
+	const struct us_regs regs = { .arch = US_ARCH_X86_64, .bits = 32 };
+	begin(&r);
+	for (unsigned i = 0; i < 3; i++)
+		us_code_bits_add(&r.bits, &regs, US_END_MODE);
+	see(&r, 2, 16, false);
+	end(&r, "32", NULL, "32");
 }
 
 int main(void)
@@ -86,6 +112,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_most_captures_say),
 		cmocka_unit_test(nothing_without_captures),
+		cmocka_unit_test(only_16_bits),
+		cmocka_unit_test(segments_that_are_not_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -497,6 +497,92 @@ static void test_packed_as_32_bit_file(void **state)
 	check_bits("32-bit, by what ran", "32", false);
 }
 
+/* Its loop is on both sides of a multiple of 64 KiB. */
+static const char narrow[] = "	.code16\n"		       /* 1 */
+			     "	.globl narrow\n"	       /* 2 */
+			     "	.type narrow,@function\n"      /* 3 */
+			     "narrow:\n"		       /* 4 */
+			     "	movw $0x1234,%ax\n"	       /* 5 */
+			     "	movw $5000,%cx\n"	       /* 6 */
+			     "1:	movw $0x5678,0x6000\n" /* 7 */
+			     "	addw $0x1111,%ax\n"	       /* 8 */
+			     "	loop 1b\n"		       /* 9 */
+			     "	ret\n"			       /* 10 */
+			     "	.size narrow,.-narrow\n";
+
+#define NARROW_LOOP 0x1fff6
+
+/* Three samples of line 7.  key: a fact that says how wide it was, or NULL. */
+static struct us_profile *profile_of_narrow(const char *key, const char *bits,
+					    enum us_unwind_end end)
+{
+	struct us_err e = { 0 };
+	struct us_writer *w;
+	struct us_profile *p = NULL;
+	struct us_record_stats s = { .elapsed_ns = 100 };
+	struct us_module m = { .start = 1,
+			       .end = UINT64_MAX,
+			       .match = US_MATCH_YES,
+			       .path = in_work_dir("prog") };
+	us_gva pc = NARROW_LOOP;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, &e), 0);
+	assert_int_equal(us_writer_module(w, &m, &e), 0);
+	if (key)
+		assert_int_equal(us_writer_fact(w, key, bits, &e), 0);
+	struct us_sample x = { .state = US_VCPU_GUEST,
+			       .end = (uint8_t)end,
+			       .weight = 3 };
+	assert_int_equal(us_writer_sample(w, &x, &pc, NULL, 1, &e), 0);
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", &e), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read(fd, NULL, &p, &e), 0);
+	close(fd);
+	return p;
+}
+
+/* The samples are at line 7 in any case. */
+static void check_narrow(const char *key, const char *bits, enum us_unwind_end end,
+			 bool want)
+{
+	struct us_profile *p = profile_of_narrow(key, bits, end);
+	struct us_annotation *a = annotation_of(p, "narrow");
+	bool found = false;
+	assert_int_equal(a->self, 3);
+	for (size_t i = 0; i < a->lines.n; i++)
+		assert_int_equal(a->lines.v[i].self, a->lines.v[i].line == 7 ? 3 : 0);
+	assert_int_equal(a->hottest_line, 3);
+	for (size_t i = 0; i < a->insns.n; i++) {
+		const struct us_annotated_insn *x = &a->insns.v[i];
+		found |= x->self == 3 && x->i.addr == NARROW_LOOP &&
+			 !strcmp(x->i.text, "mov word ptr [0x6000], 0x5678");
+		if (want && !a->bytes_only && !strncmp(x->i.text, "loop", 4))
+			assert_string_equal(x->i.text, "loop 0x1fff6");
+	}
+	if (!a->bytes_only)
+		assert_int_equal(found, want);
+	us_annotation_free(a);
+	us_profile_free(p);
+}
+
+static void test_16_bit_code(void **state)
+{
+	(void)state;
+	write_file("narrow.S", narrow, strlen(narrow));
+	for (unsigned i = 0; i < 2; i++) {
+		need(i ? "gcc -m32 -g -c narrow.S && ld -m elf_i386 -Ttext=0x1fff0 "
+			 "-e narrow narrow.o -o prog"
+		       : "gcc -g -c narrow.S && ld -Ttext=0x1fff0 -e narrow narrow.o "
+			 "-o prog");
+		check_narrow(US_FACT_MODE_BITS, "16", US_END_MODE, true);
+		check_narrow(NULL, NULL, US_END_MODE, true);
+		check_narrow(US_FACT_CODE_BITS, "64", US_END_MODE, true);
+		check_narrow(US_FACT_MODE_BITS, "32", US_END_MODE, false);
+		check_narrow(US_FACT_MODE_BITS, "16", US_END_NO_RULE, false);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +595,7 @@ int main(void)
 		cmocka_unit_test(test_without_source_there_are_lines),
 		cmocka_unit_test(test_another_image_is_refused),
 		cmocka_unit_test(test_packed_as_32_bit_file),
+		cmocka_unit_test(test_16_bit_code),
 		cmocka_unit_test(test_address_spaces),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);

@@ -223,7 +223,7 @@ static void see_sample(void *ctx, const struct us_live_sample *l)
 	if (!r->first_ns)
 		r->first_ns = us_now_ns();
 	r->images.hasty = l->warm_up;
-	us_code_bits_add(&r->code_bits, &l->capture->regs);
+	us_code_bits_add(&r->code_bits, &l->capture->regs, l->stack->end);
 	us_images_sample(&r->images, l);
 	us_kernel_sample(&r->kernel, l);
 	if (r->see)
