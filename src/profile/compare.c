@@ -387,6 +387,11 @@ int us_compare_begin(struct us_comparer *c, struct us_err *e)
 				return us_fail(
 					e, -EINVAL, "compare: one has %s, another %s",
 					us_profile_unit(first), us_profile_unit(p));
+			if (us_profile_is_flat(p) != us_profile_is_flat(first))
+				return us_fail(
+					e, -EINVAL,
+					"compare: one has calls by their callers, "
+					"another has not (count --flat)");
 			if (running(p) < 1)
 				return us_fail(e, -ENODATA,
 					       "compare: nothing %s the recording %s",

@@ -15,10 +15,20 @@ bool us_profile_is_counted(const struct us_profile *p)
 	return p->calls.n || us_profile_is_calls_only(p);
 }
 
-bool us_profile_is_calls_only(const struct us_profile *p)
+static bool has_unit(const struct us_profile *p, const char *want)
 {
 	const char *unit = us_profile_fact(p, "unit");
-	return unit && !strcmp(unit, "calls");
+	return unit && !strcmp(unit, want);
+}
+
+bool us_profile_is_calls_only(const struct us_profile *p)
+{
+	return has_unit(p, "calls");
+}
+
+bool us_profile_is_flat(const struct us_profile *p)
+{
+	return us_profile_is_calls_only(p) || has_unit(p, "functions");
 }
 
 const char *us_profile_unit(const struct us_profile *p)

@@ -46,7 +46,7 @@
  * "why"           why that backend
  * "hz"            as asked for
  * "started"       date
- * "unit"          "calls": only calls were counted
+ * "unit"          "calls": only calls were counted; "functions": not who calls
  * "symbols_note"  why no image was found
  * "image_changed" a warning: an image may be another build than the guest's
  * "image_missed"  a warning: the guest's kernel is not where a list of symbols has it
@@ -321,6 +321,8 @@ bool us_profile_is_counted(const struct us_profile *p);
 /* Were only calls counted, without their callers?  Then weights are calls, and so is
  * self. */
 bool us_profile_is_calls_only(const struct us_profile *p);
+/* Were no callers counted, and is total therefore the same as self? */
+bool us_profile_is_flat(const struct us_profile *p);
 /* The US_FRAME_... name of what QEMU's plugin gives a number (enum us_counts_special)
  * where other functions have addresses; NULL: it is none of these. */
 const char *us_profile_plugin_frame(us_gva address);

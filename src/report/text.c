@@ -14,6 +14,7 @@
 #define INTERVAL     14 /* of these, what a narrow terminal can do without: ... */
 #define SAMPLES	     11 /* ... the shares say it, too */
 #define LEAST	     20 /* for names, and "1234 more functions" */
+#define TOTAL	     9	/* of these, what is left out if no callers were counted */
 #define FEW_NUMBERS  26 /* if only calls were counted */
 #define NEXT	     "next: uniscope report -o flame.html "
 #define HOT_PERCENT  10
@@ -64,7 +65,7 @@ static size_t fit_numbers(struct table *t)
 	if (us_profile_is_calls_only(t->p))
 		return FEW_NUMBERS;
 	if (us_profile_is_counted(t->p))
-		return NUMBERS;
+		return us_profile_is_flat(t->p) ? NUMBERS - TOTAL : NUMBERS;
 	t->no_interval = all < used + LEAST;
 	used -= t->no_interval ? INTERVAL : 0;
 	t->no_samples = all < used + LEAST;
@@ -106,7 +107,7 @@ static void print_row(const struct table *t, const struct us_profile_func *f)
 	us_report_place_cell(f, t->o, place);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", low, high);
 	fprintf(t->out, "%s%7.1f", paint(t->o, colour), self);
-	if (!us_profile_is_calls_only(t->p))
+	if (!us_profile_is_flat(t->p))
 		fprintf(t->out, " %8.1f", total);
 	if (us_profile_is_calls_only(t->p))
 		fprintf(t->out, " %15" PRIu64, f->calls);
@@ -126,6 +127,8 @@ static void print_table(const struct table *t)
 	fprintf(t->out, "\n%s", paint(t->o, BOLD));
 	if (us_profile_is_calls_only(t->p))
 		fprintf(t->out, "%7s %15s", "%", "calls");
+	else if (us_profile_is_flat(t->p))
+		fprintf(t->out, "%7s %10s %13s", "%", "calls", "instr.");
 	else if (us_profile_is_counted(t->p))
 		fprintf(t->out, "%7s %8s %10s %13s", "self %", "total %", "calls",
 			by_total ? "instr. total" : "instr. self");
@@ -152,6 +155,10 @@ static void print_rest(const struct table *t, size_t n_all)
 	if (t->n < n_all && us_profile_is_calls_only(t->p))
 		fprintf(t->out, "%7.1f %15" PRIu64 "   %zu more functions\n",
 			share(t->p, self), calls, n_all - t->n);
+	else if (t->n < n_all && us_profile_is_flat(t->p))
+		fprintf(t->out,
+			"%7.1f %10" PRIu64 " %13" PRIu64 "   %zu more functions\n",
+			share(t->p, self), calls, self, n_all - t->n);
 	else if (t->n < n_all && us_profile_is_counted(t->p))
 		fprintf(t->out,
 			"%7.1f %8s %10" PRIu64 " %13" PRIu64 "   %zu more functions\n",

@@ -23,7 +23,7 @@ struct tree {
 
 static struct tree tree_of(const struct us_counts *c, unsigned i)
 {
-	struct tree t = { .calls_only = c->head.calls_only };
+	struct tree t = { .calls_only = c->head.flat == US_COUNTS_CALLS };
 	t.node = us_counts_nodes(c, i, &t.n);
 	memcpy(&t.vcpu, us_counts_vcpu(c, i), sizeof(t.vcpu));
 	if (t.vcpu.insns > t.vcpu.charged)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define US_COUNTS_MAGIC	   "USCOUNTS" /* 8 bytes, no NUL */
-#define US_COUNTS_VERSION  3U
+#define US_COUNTS_VERSION  4U
 #define US_COUNTS_MAX_VCPU 256U
 #define US_COUNTS_MAX_NODE (1U << 26)
 #define US_COUNTS_N_NODE   (1U << 19) /* unless asked otherwise */
@@ -49,6 +49,14 @@ enum us_counts_doing {
 	US_COUNTS_PLUGIN, /* in the plugin: node may be the one before or after */
 	US_COUNTS_HALTED, /* waits for an interrupt */
 	US_N_COUNTS_DOING,
+};
+
+/* What nodes are. */
+enum us_counts_flat {
+	US_COUNTS_PATHS,     /* paths of calls */
+	US_COUNTS_CALLS,     /* functions, all below the root, without instructions */
+	US_COUNTS_FUNCTIONS, /* likewise, with those that are in the function's code;
+				the root has those in no function */
 };
 
 struct us_counts_node {
@@ -99,15 +107,14 @@ struct us_counts_head {
 	/* Several vCPUs take turns in one thread, and this QEMU does not say which of
 	 * them executes: nothing is counted. */
 	uint32_t mixed;
-	uint16_t in_turns;   /* 1: all vCPUs are in one thread, as far as is known */
-	uint16_t turn;	     /* then: the vCPU that ran last */
-	uint32_t calls_only; /* 1: nodes are functions, all directly below the root,
-				with calls and no instructions */
-	char target[16];     /* QEMU's name of the architecture */
+	uint16_t in_turns; /* 1: all vCPUs are in one thread, as far as is known */
+	uint16_t turn;	   /* then: the vCPU that ran last */
+	uint32_t flat;	   /* enum us_counts_flat */
+	char target[16];   /* QEMU's name of the architecture */
 	/* Functions that were executed with code like the image's, and those at whose
 	 * addresses other code was executed: does the guest run this image? */
 	uint64_t n_same, n_differ;
-	/* If only calls are counted: functions that jump to their own first instruction
+	/* If flat: functions that jump to their own first instruction
 	 * although the image's code does not.  Each such jump counts as a call. */
 	uint64_t n_unforeseen;
 	/* n_slid of the images' functions were seen slide bytes away from their

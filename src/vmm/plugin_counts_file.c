@@ -21,8 +21,8 @@ static bool is_possible(const struct us_counts_head *h, uint64_t size)
 {
 	uint64_t nodes = (uint64_t)h->n_node * sizeof(struct us_counts_node);
 	return !memcmp(h->magic, US_COUNTS_MAGIC, sizeof(h->magic)) &&
-	       h->version == US_COUNTS_VERSION && h->n_vcpu &&
-	       h->n_vcpu <= US_COUNTS_MAX_VCPU && h->n_node >= 2 &&
+	       h->version == US_COUNTS_VERSION && h->flat <= US_COUNTS_FUNCTIONS &&
+	       h->n_vcpu && h->n_vcpu <= US_COUNTS_MAX_VCPU && h->n_node >= 2 &&
 	       h->n_node <= US_COUNTS_MAX_NODE && h->size <= size &&
 	       h->vcpu_offset >= sizeof(*h) && h->vcpu_offset <= US_COUNTS_PAGE &&
 	       h->node_offset >= sizeof(struct us_counts_vcpu) &&
@@ -143,7 +143,7 @@ uint64_t us_counts_slide(const struct us_counts *c)
 	/* Kernels execute a little code before they are mapped at their final address.
 	 */
 	bool slid = h->slide && h->n_slid > h->n_same / 6;
-	return slid && (c->head.calls_only || is_much_unnamed(c)) ? h->slide : 0;
+	return slid && (c->head.flat || is_much_unnamed(c)) ? h->slide : 0;
 }
 
 bool us_counts_ended(const struct us_counts *c)

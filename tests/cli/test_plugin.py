@@ -4,6 +4,7 @@
 
 usage: test_plugin.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, or all
 """
+import json
 import os
 import re
 import resource
@@ -196,6 +197,30 @@ class Plugin(GuestCli):
                    self.path("x"), *guest)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("note: _also_work"), 1, done.stderr)
+
+    def counted(self, *options):
+        out = self.path("x.json")
+        done = run("count", "--deterministic", *options, "-o", out, *self.guest_of_two_names())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out) as f:
+            report = json.load(f)
+        return report, {f["name"]: (f["self"], f["calls"]) for f in report["functions"]}
+
+    @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
+    def test_flat_counts_are_those_of_the_paths(self):
+        (paths, full), (report, flat) = self.counted(), self.counted("--flat")
+        unnamed = "[no symbols]"
+        self.assertEqual({n: f for n, f in flat.items() if n != unnamed},
+                         {n: f for n, f in full.items() if n != unnamed})
+        self.assertEqual(flat[unnamed][0], full[unnamed][0])
+        self.assertEqual(report["summary"]["running"], paths["summary"]["running"])
+        self.assertTrue(not any(n["parent"] for n in report["tree"]), report["tree"])
+        self.fails(2, "leave out --functions", "count", "--flat", "--functions=work", "-o",
+                   self.path("x"), *self.guest_of_two_names())
+        for options in ["--flat"], []:
+            run("count", *options, "-o", self.path("flat" if options else "full"),
+                *self.guest_of_two_names())
+        self.fails(1, "one has calls by their callers", "diff", self.path("full"), self.path("flat"))
 
     @unittest.skipUnless(PLUGIN and shutil.which("qemu-system-x86_64"), "SKIP: no QEMU, or no plugin")
     def test_a_folder_without_space(self):

@@ -169,6 +169,19 @@ def calls_are_counted(args, qemu, *options, smp=1):
         note(f"{len(truth) - 1} functions, {report['summary']['running']} calls")
 
 
+def flat_is_counted(args, qemu, *options, smp=1):
+    """Calls and instructions, and no callers."""
+    with Counting(args, qemu, *options, smp=smp, before=["--flat"]) as c:
+        truth = c.counts()
+        c.end()
+        report = c.report()
+        compare(truth, report, qemu.machine)
+        check(report["summary"]["unit"] == "instructions", report["summary"]["unit"])
+        check(not any(n["parent"] for n in report["tree"]), "there are callers")
+        text = c.us.run("report", c.out).stdout
+        check("instr." in text and "total %" not in text, text)
+
+
 def chosen_are_counted(args, qemu):
     with Counting(args, qemu, before=["--functions=fib,t.*_loop,by_[12]"]) as c:
         truth = c.counts()
@@ -479,6 +492,8 @@ def points(tap, args, qemu):
                                ("one instruction a block", qemu.one_insn_per_block(), 1)):
         tap.point(f"calls alone are counted: {name}",
                   lambda o=options, n=smp: calls_are_counted(args, qemu, *o, smp=n))
+        tap.point(f"calls and instructions alone: {name}",
+                  lambda o=options, n=smp: flat_is_counted(args, qemu, *o, smp=n))
     if args.processor == "x86_64":
         tap.point("every call is counted: two address spaces",
                   lambda: programs_are_apart(args, qemu))

@@ -247,9 +247,9 @@ static void says_why_not(void **state)
 	head(f)->mixed = 1;
 	refuses(f, "one thread");
 	head(f)->mixed = 0;
-	head(f)->calls_only = 1;
+	head(f)->flat = 1;
 	refuses(f, "only counts calls");
-	head(f)->calls_only = 0;
+	head(f)->flat = 0;
 	snprintf(head(f)->target, sizeof(head(f)->target), "vax");
 	refuses(f, "vax is not known");
 	chmod(f->guest.counts, 0666);

@@ -95,7 +95,7 @@ static int open_counts(const struct us_target *t, struct us_counts *ret,
 		r = us_fail(e, -ENOTSUP,
 			    "all vCPUs are in one thread (thread=single, -icount), and "
 			    "this QEMU does not say which of them executes what");
-	else if (r == 0 && ret->head.calls_only)
+	else if (r == 0 && ret->head.flat)
 		r = us_fail(e, -ENOTSUP,
 			    "the plugin only counts calls there, and keeps no stacks");
 	else if (r == 0 && !ret->stays_whole)

@@ -28,7 +28,7 @@ struct settings {
 	const char *out;
 	struct us_symbol_files symbols;
 	const char *functions; /* NULL: all */
-	bool calls_only;
+	bool calls_only, flat;
 	bool raw_names, full_paths;
 };
 
@@ -75,6 +75,9 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (s->asked.attached && o.n_rest)
 		*ret_exit = us_usage(o.cmd, "--attach takes no command such as %s",
 				     o.rest[0]);
+	else if (s->flat && s->calls_only)
+		*ret_exit = us_usage(o.cmd, "--flat counts all functions, and their "
+					    "calls: leave out --functions");
 	else if (!s->asked.attached && !o.command && o.n_rest)
 		*ret_exit = us_usage(
 			o.cmd,
@@ -118,6 +121,17 @@ static int check_mixed(void *ctx, struct us_err *e)
 static int write_facts(const struct counting *n, const struct us_counts *c,
 		       struct us_writer *w, struct us_err *e)
 {
+	static const char *const unit[] = {
+		[US_COUNTS_PATHS] = "",
+		[US_COUNTS_CALLS] = "calls",
+		[US_COUNTS_FUNCTIONS] = "functions",
+	};
+	static const char *const how[] = {
+		[US_COUNTS_PATHS] = "QEMU's plugin: each call, each instruction",
+		[US_COUNTS_CALLS] = "QEMU's plugin: each call, not who calls",
+		[US_COUNTS_FUNCTIONS] =
+			"QEMU's plugin: each call, each instruction, not who calls",
+	};
 	char caution[US_PLUGIN_CAUTION] = "";
 	if (c->head.n_unforeseen)
 		us_plugin_caution(
@@ -131,10 +145,8 @@ static int write_facts(const struct counting *n, const struct us_counts *c,
 		us_plugin_caution_of_places(caution, &n->sums);
 	const struct us_plugin_facts f = {
 		.backend = "count",
-		.how = c->head.calls_only
-			       ? "QEMU's plugin: each call, not who calls"
-			       : "QEMU's plugin: each call, each instruction",
-		.unit = c->head.calls_only ? "calls" : "",
+		.how = how[c->head.flat],
+		.unit = unit[c->head.flat],
 		.caution = caution,
 		.n_vcpu = n->sums.n_vcpu,
 		.arch = c->head.target,
@@ -198,7 +210,8 @@ static int check_list(const struct counting *n, struct us_err *e)
 {
 	return n->run.n_function
 		       ? us_count_list_check(&n->list, e)
-		       : us_plugin_run_fail_unnamed(&n->run, "--functions", e);
+		       : us_plugin_run_fail_unnamed(
+				 &n->run, n->set->flat ? "--flat" : "--functions", e);
 }
 
 static int attach(struct counting *n, struct us_err *e)
@@ -213,7 +226,9 @@ static int count(struct counting *n, struct us_err *e)
 {
 	struct us_plugin_command c = { .verb = "count",
 				       .nodes = n->set->asked.nodes,
-				       .calls_only = n->set->calls_only };
+				       .only = n->set->flat	    ? "functions"
+					       : n->set->calls_only ? "calls"
+								    : NULL };
 	int r = us_output_open(&n->output, n->set->out, e);
 	if (r == 0)
 		r = us_plugin_run_prepare(&n->run, &n->set->asked, e);
@@ -221,7 +236,7 @@ static int count(struct counting *n, struct us_err *e)
 		return r;
 	if (n->set->asked.attached)
 		return attach(n, e);
-	if (c.calls_only)
+	if (c.only)
 		r = check_list(n, e);
 	if (r < 0)
 		return r;
@@ -249,7 +264,7 @@ static int run_count(int argc, char **argv)
 	n.set = &s;
 	us_plugin_run_catch_signals();
 	int r = us_count_list_init(&n.list, s.functions, &e);
-	if (s.calls_only)
+	if (s.calls_only || s.flat)
 		s.asked.chooser = &n.list.chooser;
 	if (r == 0)
 		r = count(&n, &e);
@@ -278,6 +293,9 @@ static const struct us_option options[] = {
 	US_SYMBOL_ROWS(struct settings, symbols),
 	{ OPT_FUNCTIONS, "functions", "[LIST]",
 	  "count only calls: of all functions, or of 'work,tcp_.*'", US_OWN },
+	{ 0, "flat", NULL,
+	  "count calls and instructions of each function, not who calls",
+	  US_FLAG(struct settings, flat) },
 	{ 0, "deterministic", NULL,
 	  "make instructions the guest's clock: two runs are the same",
 	  US_FLAG(struct settings, asked.deterministic) },
@@ -303,6 +321,8 @@ static const char *const examples[] = {
 	"uniscope count --functions='malloc,free,tcp_.*' -- qemu-system-x86_64 -kernel "
 	"k.elf\0"
 	"how often these functions are called, at nearly the speed of QEMU alone",
+	"uniscope count --flat -- qemu-system-x86_64 -kernel k.elf\0"
+	"calls and instructions of each function, at nearly that speed",
 	"uniscope count --deterministic -- qemu-system-x86_64 -kernel k.elf\0"
 	"a second run counts the same",
 	NULL,

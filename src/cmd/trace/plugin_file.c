@@ -57,8 +57,8 @@ int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e)
 	if (c->nodes)
 		snprintf(c->word + at, sizeof(c->word) - at, ",nodes=%u", c->nodes);
 	at = strlen(c->word);
-	if (c->calls_only)
-		snprintf(c->word + at, sizeof(c->word) - at, ",only=calls");
+	if (c->only)
+		snprintf(c->word + at, sizeof(c->word) - at, ",only=%s", c->only);
 	at = strlen(c->word);
 	if (c->trace)
 		snprintf(c->word + at, sizeof(c->word) - at, ",trace=%s/trace%s",

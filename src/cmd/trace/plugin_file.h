@@ -18,7 +18,7 @@ struct us_plugin_command {
 	bool devices;	    /* also note used devices, in "boot" */
 	bool phases;	    /* count calls by phase of the boot, in "phases" */
 	bool functions;	    /* the file "functions" exists */
-	bool calls_only;    /* count only the calls of functions */
+	const char *only;   /* "calls", "functions": no paths of calls; or NULL */
 	bool deterministic; /* instructions are also the clock of all devices */
 	char word[3 * PATH_MAX];
 	char **argv; /* result; the caller frees the array */

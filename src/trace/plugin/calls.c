@@ -41,6 +41,13 @@ static void before_back(unsigned i, void *data)
 	v->back = v->step + 1;
 }
 
+/* data: the number of instructions, and in the upper half that of the node. */
+static void on_insns(unsigned i, void *data)
+{
+	uintptr_t x = (uintptr_t)data;
+	us_plugin_vcpu(i)->tracker.tree.node[x >> 32].self += (uint32_t)x;
+}
+
 /* ---- Where QEMU should call us ---- */
 
 static void before(struct qemu_plugin_insn *insn, us_vcpu_exec *cb, uintptr_t data)
@@ -71,11 +78,11 @@ static uint32_t node_of(struct us_track_function *f)
  * that begins for a vCPU.  Any memory is at some offset, and QEMU translates again when
  * its own memory moves.
  */
-static bool count_inline(struct qemu_plugin_insn *insn, uint64_t *calls)
+static bool count_inline(struct qemu_plugin_insn *insn, uint64_t *to, uint64_t n)
 {
 	if (us_plugin.one_counter) {
 		qemu_plugin_register_vcpu_insn_exec_inline(
-			insn, QEMU_PLUGIN_INLINE_ADD_U64, calls, 1);
+			insn, QEMU_PLUGIN_INLINE_ADD_U64, to, n);
 		return true;
 	}
 	if (!us_plugin.score || us_plugin.n_vcpu > 1 ||
@@ -84,7 +91,7 @@ static bool count_inline(struct qemu_plugin_insn *insn, uint64_t *calls)
 	uintptr_t begin = (uintptr_t)qemu_plugin_scoreboard_find(us_plugin.score, 0);
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
 		insn, QEMU_PLUGIN_INLINE_ADD_U64,
-		(qemu_plugin_u64){ us_plugin.score, (uintptr_t)calls - begin }, 1);
+		(qemu_plugin_u64){ us_plugin.score, (uintptr_t)to - begin }, n);
 	return true;
 }
 
@@ -94,8 +101,44 @@ static void add_entry(struct qemu_plugin_insn *insn, struct us_track_function *f
 	uint32_t node = node_of(f);
 	if (may_loop)
 		before(insn, on_entry_or_loop, node);
-	else if (!count_inline(insn, &us_plugin.vcpu[0].tracker.tree.node[node].calls))
+	else if (!count_inline(insn, &us_plugin.vcpu[0].tracker.tree.node[node].calls,
+			       1))
 		before(insn, on_entry, node);
+}
+
+/* The function with the instruction; NULL: none. */
+static const struct us_function_range *range_of(struct qemu_plugin_tb *tb, size_t i,
+						struct us_code_of of)
+{
+	uint64_t gva = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i));
+	return of.other ? NULL
+			: us_functions_find(&us_plugin.points.functions,
+					    us_layer_address(gva, of.layer));
+}
+
+static uint32_t node_with(const struct us_function_range *r)
+{
+	const uint32_t root = 0;
+	if (!r)
+		return root;
+	struct us_track_function *f = us_points_function_at(&us_plugin.points,
+							    r->start);
+	return f->number < US_N_COUNTS_SPECIAL ? root : node_of(f);
+}
+
+/* Most blocks are in one function: one addition for each. */
+static void add_instructions(struct qemu_plugin_tb *tb, size_t n, struct us_code_of of)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		const struct us_function_range *r = range_of(tb, i, of);
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uintptr_t node = node_with(r);
+		for (end = i + 1; end < n && range_of(tb, end, of) == r;)
+			end++;
+		if (!count_inline(insn, &us_plugin.vcpu[0].tracker.tree.node[node].self,
+				  end - i))
+			before(insn, on_insns, node << 32 | (end - i));
+	}
 }
 
 static void add_insn(struct qemu_plugin_tb *tb, size_t i, struct us_code_of of)
@@ -169,6 +212,8 @@ void us_calls_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_step,
 						     QEMU_PLUGIN_CB_NO_REGS, NULL);
 	us_look_for_slide(tb, n);
+	if (us_plugin.counts->flat == US_COUNTS_FUNCTIONS)
+		add_instructions(tb, n, of);
 	for (size_t i = 0; i < n; i++)
 		add_insn(tb, i, of);
 	us_plugin.counts->n_full = us_plugin.points.n_full;

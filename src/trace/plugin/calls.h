@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls.h: counts how often functions are called, and nothing else.
+ * calls.h: counts how often functions are called, and perhaps the instructions in
+ * their code, and nothing else.
  *
  * A call is an execution of a function's first instruction, however it is reached: by a
  * call, a jump, an interrupt or the code before it.  A jump from the function's own

@@ -3,7 +3,7 @@
  * plugin.c: the plugin that QEMU loads: its options, its file, its start.
  *
  *	-plugin FILE,boot=PATH[,devices=on]
- *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
+ *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls|functions]
  *		[,boot=PATH,phases=PATH][,unnamed=addresses]
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]
  *		[,syscalls=on|alone[,text=N][,calls=NAME+NAME...]]]
@@ -11,9 +11,9 @@
  * boot: a file that uniscope has created, vmm/plugin_boot.h; devices: report the use of
  * devices in it, which is slow; phases: a file to append the trees at its points to,
  * vmm/plugin_phases.h; counts: a file to create, plugin_counts.h; functions: one to
- * read, functions.h; unnamed: identify code without functions, such as firmware, by the
- * addresses that are called; trace: a file to create, events.h; syscalls: put system
- * calls in it, perhaps alone.
+ * read, functions.h; only: flat counts, enum us_counts_flat; unnamed: identify code
+ *without functions, such as firmware, by the addresses that are called; trace: a file
+ *to create, events.h; syscalls: put system calls in it, perhaps alone.
  */
 #include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
@@ -48,7 +48,7 @@ struct options {
 	bool addresses, devices;
 	const char *counts, *functions;
 	uint32_t n_node;
-	bool calls_only;
+	enum us_counts_flat flat;
 	struct us_event_options trace;
 	struct us_syscall_options syscalls;
 };
@@ -91,15 +91,17 @@ static int parse(struct options *o, int argc, char **argv)
 			 n <= US_COUNTS_MAX_NODE)
 			o->n_node = (uint32_t)n;
 		else if (!strcmp(argv[i], "only=calls"))
-			o->calls_only = true;
+			o->flat = US_COUNTS_CALLS;
+		else if (!strcmp(argv[i], "only=functions"))
+			o->flat = US_COUNTS_FUNCTIONS;
 		else if (!us_event_option(&o->trace, argv[i]) &&
 			 !us_syscall_option(&o->syscalls, argv[i]))
 			return complain("option", argv[i], EINVAL);
 	}
 	if (o->counts && !o->boot != !o->phases)
 		return complain("option phases=PATH needs boot=PATH", NULL, EINVAL);
-	if (o->calls_only && (!o->functions || o->trace.path))
-		return complain("option only=calls needs functions=PATH and excludes "
+	if (o->flat && (!o->functions || o->trace.path))
+		return complain("option only=... needs functions=PATH and excludes "
 				"trace=PATH",
 				NULL, EINVAL);
 	return o->counts || o->boot
@@ -131,7 +133,7 @@ static struct us_counts_head head_of(const struct options *o, const qemu_info_t 
 				    .api = (uint32_t)info->version.cur,
 				    .n_vcpu = (uint32_t)info->system.max_vcpus,
 				    .n_node = o->n_node,
-				    .calls_only = o->calls_only };
+				    .flat = o->flat };
 	if (!h.n_vcpu || h.n_vcpu > US_COUNTS_MAX_VCPU)
 		h.n_vcpu = US_COUNTS_MAX_VCPU;
 	memcpy(h.magic, US_COUNTS_MAGIC, sizeof(h.magic));
@@ -219,9 +221,9 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 	if (us_plugin.boot)
 		us_boot_on_vcpu(i);
 	find_counters();
-	if (!us_plugin.counts->calls_only)
+	if (!us_plugin.counts->flat)
 		us_space_start(i);
-	if (!us_plugin.counts->calls_only)
+	if (!us_plugin.counts->flat)
 		us_entered_start(i);
 	if (us_plugin.syscalls)
 		us_syscalls_start(i);
@@ -275,7 +277,7 @@ static int make_vcpus(void)
 						       us_plugin.counts->node_offset);
 		struct us_tracker *t = &us_plugin.vcpu[i].tracker;
 		int r = 0;
-		if (us_plugin.counts->calls_only)
+		if (us_plugin.counts->flat)
 			us_calls_init(t, c, node);
 		else
 			r = us_tracker_init(t, &us_plugin.stacks, (uint16_t)i, c, node,
@@ -292,7 +294,7 @@ static void at_exit(qemu_plugin_id_t id, void *data)
 	(void)id;
 	(void)data;
 	for (unsigned i = 0; i < us_plugin.n_vcpu; i++)
-		if (us_plugin.vcpu[i].started && !us_plugin.counts->calls_only)
+		if (us_plugin.vcpu[i].started && !us_plugin.counts->flat)
 			us_track_settle(&us_plugin.vcpu[i].tracker);
 	__atomic_store_n(&us_plugin.counts->ended, 1, __ATOMIC_RELEASE);
 	if (us_plugin.events)
@@ -369,18 +371,18 @@ static int mark_phases(const struct options *o, const qemu_info_t *info)
 	return complain("use", o->boot, -r);
 }
 
-static void register_callbacks(qemu_plugin_id_t id, bool calls_only)
+static void register_callbacks(qemu_plugin_id_t id, bool flat)
 {
 	if (us_plugin.api > 1)
 		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	us_translate_init();
 	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
-	if (!calls_only) {
+	if (!flat) {
 		qemu_plugin_register_vcpu_idle_cb(id, us_on_idle);
 		qemu_plugin_register_vcpu_resume_cb(id, us_on_resume);
 	}
-	qemu_plugin_register_vcpu_tb_trans_cb(id, calls_only ? us_calls_translate
-							     : us_translate);
+	qemu_plugin_register_vcpu_tb_trans_cb(id,
+					      flat ? us_calls_translate : us_translate);
 	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
 }
 
@@ -400,13 +402,13 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	}
 	if (ret == 0)
 		ret = load_functions(o.functions, &functions);
-	if (ret == 0 && o.calls_only)
+	if (ret == 0 && o.flat)
 		o.n_node = us_calls_n_node(&functions);
 	if (ret == 0)
 		ret = make_files(&o, &functions, info);
 	if (ret == 0 && o.boot)
 		ret = mark_phases(&o, info);
 	if (ret == 0)
-		register_callbacks(id, o.calls_only);
+		register_callbacks(id, o.flat);
 	return ret;
 }
