@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor.c: `uniscope doctor`: what this host can do, and what would help. */
 #include "cmd/options.h"
+#include "cmd/record/output.h"
 #include "cmd/record/self_check.h"
 
 #include "backend/backend.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_QEMUS 64
 
@@ -155,12 +157,14 @@ static void ask_all(struct findings *f)
 
 static void print_one(const struct finding *f)
 {
-	char text[sizeof(f->why.msg)];
-	printf("  %-10s %-6s %s\n", f->name, answers[f->answer],
-	       us_printable(text, sizeof(text), f->why.msg));
+	char text[sizeof(f->why.msg)], first[40];
+	size_t all = isatty(STDOUT_FILENO) ? us_output_columns(stdout) : SIZE_MAX;
+	snprintf(first, sizeof(first), "  %-10s %-6s ", f->name, answers[f->answer]);
+	us_output_wrapped(first, us_printable(text, sizeof(text), f->why.msg), all);
+	snprintf(first, sizeof(first), "  %-10s %-6s try: ", "", "");
 	if (f->why.hint[0])
-		printf("  %-10s %-6s try: %s\n", "", "",
-		       us_printable(text, sizeof(text), f->why.hint));
+		us_output_wrapped(first, us_printable(text, sizeof(text), f->why.hint),
+				  all);
 }
 
 static void print_part(const struct findings *f, bool backends)

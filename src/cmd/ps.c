@@ -74,24 +74,10 @@ static bool is_narrow(void)
 	return us_output_columns(stdout) < LEAST_WIDTH;
 }
 
-/* In lines of at most all columns, those after the first indented as deep. */
-static void print_wrapped(const char *first, const char *s, size_t all)
-{
-	size_t used = strlen(first), room = all > used ? all - used : 1;
-	const char *before = first;
-	do {
-		size_t n = us_wrap_length(s, room);
-		printf("%*s%.*s\n", (int)used, before, (int)n, s);
-		s += n;
-		s += *s == ' ';
-		before = "";
-	} while (*s);
-}
-
 /* Sentences stay in one line, for scripts, unless the terminal is narrow. */
 static void print_sentence(const char *first, const char *s)
 {
-	print_wrapped(first, s, is_narrow() ? us_output_columns(stdout) : SIZE_MAX);
+	us_output_wrapped(first, s, is_narrow() ? us_output_columns(stdout) : SIZE_MAX);
 }
 
 /* A guest with 64 vCPUs needs several lines. */
@@ -99,7 +85,7 @@ static void print_threads(const struct us_guest *g)
 {
 	char threads[US_MAX_VCPUS * 16];
 	threads_text(g, threads, sizeof(threads));
-	print_wrapped("        vCPU threads ", threads, us_output_columns(stdout));
+	us_output_wrapped("        vCPU threads ", threads, us_output_columns(stdout));
 }
 
 /* A row of the table, or of a narrow terminal's list.  number: pid or domain. */

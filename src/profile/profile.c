@@ -114,10 +114,13 @@ int us_profile_named(const struct us_profile *p, const char *word,
 	*ret = shown ? shown : some;
 	if (shown || called.n == 1)
 		return 0;
-	if (!some)
-		return us_fail(e, -ENOENT, "no function called %s is in a stack%s",
-			       word,
-			       us_nearest_question(&all, question, sizeof(question)));
+	if (!some) {
+		us_fail(e, -ENOENT, "no function called %s is in a stack%s", word,
+			us_nearest_question(&all, question, sizeof(question)));
+		if (!all.best && all.n)
+			us_hint(e, "one of %s", all.list);
+		return -ENOENT;
+	}
 	us_fail(e, -EINVAL, "%u functions are called %s", called.n, word);
 	us_hint(e, "choose one of them: %s", called.list);
 	return -EINVAL;

@@ -4,12 +4,15 @@
 A test file is called with PROGRAM and SOURCE-DIR, and the names of tests if not all.
 """
 import ctypes
+import fcntl
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -129,6 +132,22 @@ class Cli(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"{args}\n{done.stdout}{done.stderr}")
         self.assertRegex(done.stderr, pattern)
         return done
+
+    def on_terminal(self, width, *args):
+        primary, secondary = os.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        p = subprocess.Popen([PROGRAM, *args], stdout=secondary, stderr=subprocess.DEVNULL,
+                             env=dict(os.environ, NO_COLOR="1"))
+        os.close(secondary)
+        told = b""
+        try:
+            while part := os.read(primary, 65536):
+                told += part
+        except OSError:
+            pass  # the end of a terminal
+        os.close(primary)
+        self.assertEqual(p.wait(60), 0)
+        return told.decode().replace("\r", "").splitlines()
 
 
 class GuestCli(Cli):

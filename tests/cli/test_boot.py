@@ -46,6 +46,7 @@ class Boot(GuestCli):
         self.assertEqual(json.loads(done.stdout)["runs"], 2)
 
     def test_compared_boots_until_one_fails(self):
+        self.fails(1, "--compare none: No such file.*\\n.*JSON", "boot", "--compare", "none")
         vm = f"echo x >> {self.path('n')}; [ $(wc -l < {self.path('n')}) -lt 3 ] && echo up || exit 3"
         with open(self.path("v.json"), "w") as f:
             json.dump({"variants": [{"name": n, "until": ["serial:up"], "command": ["sh", "-c", c]}

@@ -29,6 +29,12 @@ class Doctor(Cli):
         self.fails(2, "not qmp", "doctor", "--check", "qmp")
         self.fails(2, "no --json", "doctor", "--bpf", "--json")
 
+    def test_answers_fit_a_narrow_terminal(self):
+        lines = self.on_terminal(60, "doctor")
+        self.assertLessEqual(max(map(len, lines)), 60, lines)
+        whole = run("doctor").stdout.split()
+        self.assertEqual(" ".join(lines).split(), whole)
+
     def test_doctor_looks_for_the_plugin(self):
         """A program without its plugin, as `ninja uniscope` builds it."""
         alone = self.path("uniscope")

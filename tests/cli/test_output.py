@@ -89,7 +89,7 @@ class Output(Cli):
         guest = ("no-such-guest",)
         for out in ((), ("-o", "x.data"), ("-o", "x.html")):
             self.fails(3, "no-such-guest", "record", *out, *guest, cwd=self.dir.name)
-            self.fails(3, "none", "count", *out, "--attach", "/none", cwd=self.dir.name)
+            self.fails(3, "none: No such.*\\n.*-plugin .*counts=", "count", *out, "--attach", "/none", cwd=self.dir.name)
             self.fails(1, "line 1: has no count", "import", *out, bad, cwd=self.dir.name)
             self.fails(1, "bad.txt: read .* no recording.*\\n.*uniscope import .*bad.txt makes", "report", *out, "-f", "folded", bad, cwd=self.dir.name)
         self.fails(1, "no QEMU", "trace", "-o", "x.data", "--", "/none", cwd=self.dir.name)

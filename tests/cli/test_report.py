@@ -4,14 +4,11 @@
 
 usage: test_report.py PROGRAM SOURCE-DIR [CLASS[.TEST]...]: those of these names, or all
 """
-import fcntl
 import json
 import os
 import re
 import shutil
-import struct
 import subprocess
-import termios
 
 from cli import PROGRAM, Cli, main, run
 
@@ -127,21 +124,9 @@ class Report(Cli):
             if done.returncode:
                 self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
 
-    def on_terminal(self, width, *args):
-        primary, secondary = os.openpty()
-        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-        p = subprocess.Popen([PROGRAM, *args], stdout=secondary, stderr=subprocess.DEVNULL,
-                             env=dict(os.environ, NO_COLOR="1"))
-        os.close(secondary)
-        told = b""
-        try:
-            while part := os.read(primary, 65536):
-                told += part
-        except OSError:
-            pass  # the end of a terminal
-        os.close(primary)
-        self.assertEqual(p.wait(60), 0)
-        return told.decode().replace("\r", "").splitlines()
+    def test_a_function_that_is_not_there(self):
+        self.fails(1, "in a stack\n +try: one of ", "report", "--callers", "qqqqqqqq", self.fake())
+        self.fails(2, "x86_64, i386 or aarch64", "trace", "--syscalls=qqqqqqqq", "--", "qemu-system-x86_64")
 
     def test_tables_fit_a_narrow_terminal(self):
         data = self.fake()

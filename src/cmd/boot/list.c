@@ -134,8 +134,12 @@ static int read_text(struct reading *f, struct us_err *e)
 {
 	_cleanup_close_ int fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	f->text = fd < 0 ? NULL : malloc(MAX_FILE);
-	if (fd < 0)
-		return us_fail(e, -EIO, "%s: %s", f->path, strerror(errno));
+	if (fd < 0) {
+		us_fail(e, -EIO, "--compare %s: %s", f->path, strerror(errno));
+		us_hint(e, "a JSON file with the name and command of each variant: see "
+			   "man uniscope-boot");
+		return -EIO;
+	}
 	if (!f->text)
 		return us_fail(e, -ENOMEM, "out of memory");
 	ssize_t n = us_read_full(fd, f->text, MAX_FILE);

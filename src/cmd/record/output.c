@@ -26,6 +26,19 @@ unsigned us_output_columns(FILE *out)
 	return narrow ? w.ws_col : US_REPORT_COLUMNS;
 }
 
+void us_output_wrapped(const char *first, const char *s, size_t all)
+{
+	size_t used = strlen(first), room = all > used ? all - used : 1;
+	const char *before = first;
+	do {
+		size_t n = us_wrap_length(s, room);
+		printf("%*s%.*s\n", (int)used, before, (int)n, s);
+		s += n;
+		s += *s == ' ';
+		before = "";
+	} while (*s);
+}
+
 static int open_stdout(struct us_output *o, struct us_err *e)
 {
 	if (isatty(STDOUT_FILENO)) {

@@ -56,6 +56,9 @@ void us_output_caution(const struct us_format *f, const struct us_profile *p);
 
 /* Columns of tables for people: US_REPORT_COLUMNS, or less on a narrower terminal. */
 unsigned us_output_columns(FILE *out);
+/* Print first and s to stdout, in lines of at most all columns; those after the first
+ * are indented by the length of first.  s is printable. */
+void us_output_wrapped(const char *first, const char *s, size_t all);
 /* Is it a terminal with colours?  Not if TERM is "dumb", or NO_COLOR is set and not
  * empty (https://no-color.org). */
 bool us_output_colour(FILE *out);

@@ -219,7 +219,11 @@ static int attach(struct counting *n, struct us_err *e)
 	snprintf(n->path, sizeof(n->path), "%s", n->set->asked.attached);
 	n->run.end = US_RECORD_DONE;
 	int r = us_plugin_run_check_images(&n->run, n->path, e);
-	return r ? r : write_recording(n, e);
+	r = r ? r : write_recording(n, e);
+	if (r == -ENOENT)
+		us_hint(e, "the file that the command of a running QEMU names: -plugin "
+			   "uniscope-plugin.so,counts=FILE");
+	return r;
 }
 
 static int count(struct counting *n, struct us_err *e)

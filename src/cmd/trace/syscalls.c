@@ -22,11 +22,14 @@ static bool refuse(const char *name)
 {
 	struct us_nearest near = us_nearest_to(name);
 	char question[64];
-	for (size_t i = 0; i < us_syscall_numbers[0].n; i++)
-		if (us_syscall_numbers[0].name[i])
-			us_nearest_try(&near, us_syscall_numbers[0].name[i]);
-	us_usage(&us_cmd_trace, "--syscalls=%s: no such system call%s", name,
-		 us_nearest_question(&near, question, sizeof(question)));
+	for (unsigned abi = 0; abi < US_N_ABI; abi++)
+		for (size_t i = 0; i < us_syscall_numbers[abi].n; i++)
+			if (us_syscall_numbers[abi].name[i])
+				us_nearest_try(&near, us_syscall_numbers[abi].name[i]);
+	us_usage(
+		&us_cmd_trace,
+		"--syscalls=%s: no such system call of x86_64, i386 or aarch64 Linux%s",
+		name, us_nearest_question(&near, question, sizeof(question)));
 	return false;
 }
 
