@@ -26,6 +26,8 @@
 struct entry {
 	const char *base, *name; /* name: with the types of parameters, in Pascal */
 	const char *module, *file, *path;
+	const char *rust; /* us_name_rust_path(); "": no Rust function */
+	bool rust_v0;
 	const struct us_profile_func *func;
 	uint32_t index; /* of func */
 	unsigned side, run;
@@ -121,6 +123,14 @@ static char *spelled(char *name, const struct entry *x)
 	return name;
 }
 
+static bool add_rust_path(struct entries *all, struct entry *x)
+{
+	char text[US_DEMANGLED_MAX];
+	if (us_name_rust_path(x->func->raw, x->base, text, sizeof(text), &x->rust_v0))
+		x->rust = keep(all, text);
+	return x->rust != NULL;
+}
+
 /* Or are there no images, so that all may be code of one? */
 static bool is_in_image(const struct us_profile *p, us_gva at)
 {
@@ -137,7 +147,7 @@ static bool is_in_image(const struct us_profile *p, us_gva at)
 static bool describe(const struct us_comparer *c, struct entries *all, struct entry *x)
 {
 	const struct us_profile_func *f = x->func;
-	x->module = x->file = x->path = "";
+	x->module = x->file = x->path = x->rust = "";
 	if (!f->known) {
 		bool named = f->name[0] == '[' ||
 			     (c->same_build &&
@@ -155,7 +165,7 @@ static bool describe(const struct us_comparer *c, struct entries *all, struct en
 		x->file = slash ? slash + 1 : f->decl_file;
 		x->path = f->decl_file;
 	}
-	return add_types(all, x);
+	return add_rust_path(all, x) && add_types(all, x);
 }
 
 static int collect(struct us_comparer *c, struct entries *all)
@@ -206,6 +216,44 @@ static void drop_modules_of_one_side(struct entries *all)
 		bool one = sides_of(&all->v[from], to - from) != BOTH;
 		for (size_t i = from; one && i < to; i++)
 			all->v[i].module = "";
+	}
+}
+
+static int by_rust_path(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int c = strcmp(x->rust, y->rust);
+	c = c ? c : (x->side > y->side) - (x->side < y->side);
+	return c ? c : (x->run > y->run) - (x->run < y->run);
+}
+
+/* One side mangles in the older way, the other in the newer, and no profile has two
+ * functions of this path? */
+static bool is_one_function(const struct entry *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		bool same_side = v[i].side == v[i - 1].side;
+		bool same_way = v[i].rust_v0 == v[i - 1].rust_v0;
+		if (same_side != same_way ||
+		    (same_side && (v[i].run == v[i - 1].run ||
+				   strcmp(v[i].base, v[i - 1].base) != 0)))
+			return false;
+	}
+	return sides_of(v, n) == BOTH;
+}
+
+/* The newer way to mangle Rust's names has the types of an instance, the older a hash
+ * that is not shown. */
+static void match_rust_paths(struct entries *all)
+{
+	qsort(all->v, all->n, sizeof(*all->v), by_rust_path);
+	for (size_t from = 0, to; from < all->n; from = to) {
+		for (to = from + 1; to < all->n; to++)
+			if (strcmp(all->v[to].rust, all->v[from].rust) != 0)
+				break;
+		if (all->v[from].rust[0] && is_one_function(all->v + from, to - from))
+			for (size_t i = from; i < to; i++)
+				all->v[i].base = all->v[i].name = all->v[i].rust;
 	}
 }
 
@@ -413,6 +461,7 @@ int us_compare_number(struct us_comparer *c)
 	int rc = collect(c, &all);
 	if (!rc && all.n) {
 		drop_modules_of_one_side(&all);
+		match_rust_paths(&all);
 		qsort(all.v, all.n, sizeof(*all.v), by_key);
 		rc = show_all(c, &all, number_all(c, &all));
 	}

@@ -120,6 +120,53 @@ bool us_name_of_all_builds(const char *name, char *dst, size_t size)
 	return o.n < len;
 }
 
+/* Behind the "<...>" at p. */
+static const char *behind_generics(const char *p)
+{
+	unsigned depth = 0;
+	for (const char *from = p; *p; p++) {
+		depth += *p == '<';
+		depth -= *p == '>' && p > from && p[-1] != '-' && depth;
+		if (!depth)
+			return p + 1;
+	}
+	return p;
+}
+
+/* In the older way, a hash is the last part: "17h" and 16 digits. */
+static bool has_rust_hash(const char *raw)
+{
+	const char *hash = strstr(raw, "17h");
+	return !strncmp(raw, "_ZN", 3) && hash &&
+	       strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E';
+}
+
+bool us_name_rust_path(const char *raw, const char *name, char *dst, size_t size,
+		       bool *ret_v0)
+{
+	static const char closure[] = "{closure#";
+	struct us_name_out o = { .dst = dst, .size = size };
+	bool v0 = !strncmp(raw, "_R", 2);
+	if (!size || (!v0 && !has_rust_hash(raw)))
+		return false;
+	for (const char *p = name; *p && !o.bad;) {
+		if (v0 && !strncmp(p, "::<", 3)) {
+			p = behind_generics(p + 2);
+		} else if (v0 && !strncmp(p, closure, strlen(closure))) {
+			us_name_puts(&o, "{{closure}}");
+			p += strcspn(p, "}");
+			p += *p == '}';
+		} else {
+			us_name_put(&o, p++, 1);
+		}
+	}
+	if (o.bad)
+		return false;
+	dst[o.n] = '\0';
+	*ret_v0 = v0;
+	return true;
+}
+
 static bool is_of(const struct scheme *s, const char *raw)
 {
 	return !strncmp(raw, s->prefix, strlen(s->prefix)) && strstr(raw, s->within);

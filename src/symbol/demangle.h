@@ -53,6 +53,15 @@ bool us_name_is(const char *raw, us_name_test *test, void *ctx);
 bool us_name_of_all_builds(const char *name, char *dst, size_t size);
 
 /*
+ * The path of a Rust function, from its symbol and its shown name, as both ways in
+ * which rustc mangles have it: "k::work::<u64>" makes "k::work", and
+ * "k::f::{closure#0}" makes "k::f::{{closure}}".  *ret_v0: the newer way.  False, and
+ * nothing in dst: it is no Rust function, or does not fit.
+ */
+bool us_name_rust_path(const char *raw, const char *name, char *dst, size_t size,
+		       bool *ret_v0);
+
+/*
  * For a case-insensitive language: give the last part of a demangled name the case that
  * source has.  "TCPU.GET" and "Get" make "TCPU.Get".  Otherwise name is unchanged.
  */

@@ -452,6 +452,48 @@ static void test_compared_by_what_builds_share(void **state)
 	us_profile_free(p[1]);
 }
 
+/* The older mangling of rustc, then the newer; of "twice", both builds have two. */
+static void test_compared_by_rust_paths(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"f _ZN1k7ap_work17h0123456789abcdefE\n"
+		"f _ZN1k3run28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE\n"
+		"f _ZN1k5twice17h0123456789abcdefE\n"
+		"f _ZN1k5twice17hfedcba9876543210E\n",
+		"f _RINvCs1_1k7ap_workNCNvB2_7ap_main0EB2_\n"
+		"f _RNCNvCs1_1k3run0B3_\n"
+		"f _RINvCs1_1k5twicemEB2_\nf _RINvCs1_1k5twiceyEB2_\n",
+	};
+	struct given g = { { 0x1000, 0x1002, 0x1004, 0x1006 }, 4 };
+	struct us_profile *p[2];
+	for (int i = 0; i < 2; i++) {
+		char source[1000];
+		snprintf(source, sizeof(source),
+			 ".text\n.macro f name\n.globl \"\\name\"\n"
+			 ".type \"\\name\", @function\n\"\\name\": nop\nnop\n"
+			 ".size \"\\name\", 2\n.endm\n%s",
+			 names[i]);
+		write_text("rust.S", source);
+		need("gcc -c rust.S && ld -Ttext=0x1000 -e 0x1000 rust.o -o rust");
+		p[i] = profile_of("rust", &g, NULL);
+	}
+	if (has(p[0], "_ZN1k7ap_work17h0123456789abcdefE")) {
+		print_message("# SKIP: built without libiberty\n");
+		us_profile_free(p[0]);
+		us_profile_free(p[1]);
+		skip();
+	}
+	struct us_comparison c = compare(p[0], p[1]);
+	assert_true(row_of(&c, "k::ap_work")->after == 0.25);
+	assert_true(row_of(&c, "k::run::{{closure}}")->after == 0.25);
+	assert_true(row_of(&c, "k::twice")->after == 0);
+	assert_int_equal(c.n, 5);
+	us_comparison_fini(&c);
+	us_profile_free(p[0]);
+	us_profile_free(p[1]);
+}
+
 /* What DWARF has of a Pascal function gives its name the case of the source. */
 static void test_compared_in_any_case(void **state)
 {
@@ -521,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_compared_without_dwarf),
 		cmocka_unit_test(test_compared_with_a_file_without_files),
 		cmocka_unit_test(test_compared_by_what_builds_share),
+		cmocka_unit_test(test_compared_by_rust_paths),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }

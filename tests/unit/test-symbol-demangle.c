@@ -128,6 +128,39 @@ static void test_all_builds(void **state)
 	assert_false(us_name_of_all_builds("much_too_long.constprop.1", got, 8));
 }
 
+static void test_rust_paths(void **state)
+{
+	static const struct {
+		const char *raw, *name, *path; /* NULL: no Rust function */
+		bool v0;
+	} v[] = {
+		{ "_RINvCs1_1k4workyE", "k::work::<u64>", "k::work", true },
+		{ "_RNCNvCs1_1k3run0B3_", "k::run::{closure#0}", "k::run::{{closure}}",
+		  true },
+		{ "_R", "<k::S<u8> as k::T>::f::<fn(u8) -> k::V<u8>>::{closure#1}",
+		  "<k::S<u8> as k::T>::f::{{closure}}", true },
+		{ "_R", "k::f::<", "k::f", true },
+		{ "_R", "k::{closure#", "k::{{closure}}", true },
+		{ "_ZN1k4work17h0123456789abcdefE", "k::work", "k::work", false },
+		{ "_ZN1k4work17h0123456789abcdeE", "k::work", NULL, false },
+		{ "_ZN1k4workEv", "k::work()", NULL, false },
+		{ "work", "work", NULL, false },
+	};
+	char got[64];
+	bool v0;
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		bool is = us_name_rust_path(v[i].raw, v[i].name, got, sizeof(got), &v0);
+		print_message("# %s\n", v[i].name);
+		assert_int_equal(is, v[i].path != NULL);
+		if (is)
+			assert_string_equal(got, v[i].path);
+		if (is)
+			assert_int_equal(v0, v[i].v0);
+	}
+	assert_false(us_name_rust_path("_R", "much_too_long", got, 8, &v0));
+}
+
 static void test_d(void **state)
 {
 	static const struct example v[] = {
@@ -382,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_rust),
 		cmocka_unit_test(test_d),
 		cmocka_unit_test(test_all_builds),
+		cmocka_unit_test(test_rust_paths),
 		cmocka_unit_test(test_ocaml),
 		cmocka_unit_test(test_pascal),
 		cmocka_unit_test(test_case_of_source),
