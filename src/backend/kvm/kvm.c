@@ -462,8 +462,6 @@ static uint64_t end_sample(struct us_kvm *k, unsigned slot, uint32_t weight)
 	return held_ns;
 }
 
-/* The stop came so late because the thread had no CPU: all samples that were lost to it
- * would have found the vCPU where it is now.  False: it is resumed. */
 /* A thread that slept when it was asked runs by our own stop.  Was its vCPU ever
  * started? */
 static void arrive_asleep(struct us_kvm_vcpu *v, struct us_capture *c)
@@ -474,6 +472,8 @@ static void arrive_asleep(struct us_kvm_vcpu *v, struct us_capture *c)
 		us_kvm_vcpu_note_start(v, unstarted);
 }
 
+/* A stop that came late stands for what was due meanwhile: if the thread had no CPU,
+ * all of that would have found the vCPU where it is now.  False: it is resumed. */
 static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 {
 	unsigned slot = k->slot = (unsigned)k->arrived;
@@ -482,9 +482,10 @@ static bool sample_arrived(struct us_kvm *k, struct us_capture *c)
 	begin_capture(c, slot, 1);
 	read_stopped(v, c);
 	c->t_ns = v->stopped_ns;
-	k->is_counted = c->form == US_CAPTURE_LIVE && us_kvm_vcpu_check_thread(v) &&
-			!us_kvm_vcpu_is_closed(v) &&
-			(k->place.checked || check_place(k, &c->regs) == 0);
+	bool placed = c->form != US_CAPTURE_LIVE || k->place.checked ||
+		      check_place(k, &c->regs) == 0;
+	k->is_counted = placed && us_kvm_vcpu_check_thread(v) &&
+			!us_kvm_vcpu_is_closed(v);
 	if (k->is_counted) {
 		arrive_asleep(v, c);
 		tell_polling(k, c);
@@ -522,6 +523,41 @@ static void weigh(struct us_kvm *k, unsigned slot, struct us_capture *c)
 			us_pacer_due_in(&k->pacer, slot, v->asked_ns, v->stopped_ns));
 }
 
+/* A vCPU that is still to stop waits all the time: what came due in it is one of those,
+ * also while this thread had no time to see it. */
+static void fail(struct us_kvm *k, unsigned slot)
+{
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	uint32_t n = 1;
+	if (v->hold == US_KVM_ASKED)
+		n = us_pacer_due_in(&k->pacer, slot, v->asked_ns, us_now_ns());
+	end_sample(k, slot, n);
+	us_pacer_failed(&k->pacer, n);
+	v->n_due += n;
+}
+
+/* At the end of a call, one that is still to stop is known to wait for a host CPU: its
+ * thread would stop as soon as it ran.  Only what was due first may have found it with
+ * one.  Without this, a wait that outlasts the recording would be missing in it. */
+static int tell_waiting(struct us_kvm *k, uint64_t deadline_ns, struct us_capture *c)
+{
+	for (unsigned i = 0; i < k->n_open; i++) {
+		struct us_kvm_vcpu *v = &k->vcpu[i];
+		if (v->n_due < 2 || !us_kvm_vcpu_still_waits(v))
+			continue;
+		begin_capture(c, i, v->n_due - 1);
+		c->state = US_VCPU_READY;
+		c->form = US_CAPTURE_NONE;
+		c->t_ns = deadline_ns - 1;
+		us_pacer_recovered(&k->pacer, c->weight);
+		v->n_due = 1;
+		k->slot = i;
+		k->is_counted = true;
+		return 1;
+	}
+	return 0;
+}
+
 static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
 {
 	struct us_kvm *k = (struct us_kvm *)b;
@@ -540,7 +576,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 		if (k->arrived >= 0 && sample_arrived(k, c))
 			return 1;
 		if (is_over)
-			return 0;
+			return tell_waiting(k, deadline_ns, c);
 		if (us_now_ns() < due_ns) /* it was woken for nothing */
 			continue;
 		int r = sample(k, slot, c);
@@ -549,11 +585,8 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 			weigh(k, slot, c);
 			return 1;
 		}
-		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN) {
-			end_sample(k, slot, 1);
-			us_pacer_failed(&k->pacer, 1);
-			k->vcpu[slot].n_due++;
-		}
+		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN)
+			fail(k, slot);
 		if (r != -EAGAIN)
 			return r;
 	}

@@ -23,6 +23,7 @@
 #define REAP_NS	     US_NS_PER_SEC
 #define LOOK_NS	     US_NS_PER_SEC
 #define MOMENT_NS    (10 * US_NS_PER_MS)
+#define TICKS_NS     (20 * US_NS_PER_MS) /* a running thread's time has grown by then */
 #define POLL_NS	     (100 * US_NS_PER_US)
 
 #ifndef KVM_RUN_X86_GUEST_MODE /* since Linux 6.11 */
@@ -255,10 +256,10 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *re
 	return doing;
 }
 
-static uint64_t run_delay(const struct us_kvm_vcpu *v)
+static uint64_t run_delay(const struct us_kvm_vcpu *v, uint64_t *ret_run_ns)
 {
-	uint64_t run_ns, wait_ns;
-	us_kvm_thread_times(&v->thread, &run_ns, &wait_ns);
+	uint64_t wait_ns;
+	us_kvm_thread_times(&v->thread, ret_run_ns, &wait_ns);
 	return wait_ns;
 }
 
@@ -272,7 +273,7 @@ static void note_waiting(struct us_kvm_vcpu *v)
 	v->had_no_cpu = false;
 	if (took < LONG_STOP_NS && !v->is_pressed)
 		return;
-	uint64_t delay = run_delay(v), wait = delay - v->delay_ns;
+	uint64_t run_ns, delay = run_delay(v, &run_ns), wait = delay - v->delay_ns;
 	if (delay <= v->delay_ns)
 		return;
 	/* A wait is added to the sum as a whole when it ends, so the length tells when
@@ -373,7 +374,7 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 		return r;
 	v->group_stop = false;
 	v->signal = 0;
-	uint64_t delay_ns = run_delay(v);
+	uint64_t delay_ns = run_delay(v, &v->run_ns);
 	v->is_pressed = delay_ns != v->delay_ns;
 	v->delay_ns = delay_ns;
 	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): once rflags is not
@@ -416,6 +417,17 @@ void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
 bool us_kvm_vcpu_has_waited(const struct us_kvm_vcpu *v)
 {
 	return v->waited_ns > (v->stopped_ns - v->asked_ns) / 2;
+}
+
+bool us_kvm_vcpu_still_waits(struct us_kvm_vcpu *v)
+{
+	enum us_kvm_asleep asleep;
+	uint64_t run_ns = 0;
+	if (v->hold != US_KVM_ASKED || us_now_ns() - v->asked_ns < TICKS_NS)
+		return false;
+	run_delay(v, &run_ns);
+	return run_ns && run_ns == v->run_ns &&
+	       us_kvm_thread_peek(&v->thread, &asleep) == US_KVM_RUNNING;
 }
 
 uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v)

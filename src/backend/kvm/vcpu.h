@@ -59,6 +59,7 @@ struct us_kvm_vcpu {
 	uint64_t asked_ns;     /* when it was asked to stop */
 	uint64_t stopped_ns;   /* when it had stopped */
 	uint64_t delay_ns; /* total time that it had waited for host CPUs before that */
+	uint64_t run_ns;   /* CPU time of the thread, then */
 	uint64_t waited_ns; /* part of asked_ns to stopped_ns: waiting for a host CPU */
 	uint64_t awake_ns;  /* set by the caller: since when it has had a CPU itself */
 	uint64_t patience_ns; /* set by the caller: for how long to sleep for a stop;
@@ -131,6 +132,9 @@ void us_kvm_vcpu_settle(struct us_kvm_vcpu *v);
 /* Hot path, of a stopped vCPU: did its thread have no CPU for most of the time that the
  * stop took?  It may have lost its CPU only because the caller woke up. */
 bool us_kvm_vcpu_has_waited(const struct us_kvm_vcpu *v);
+/* Hot path, of one that is still to stop: has its thread had no CPU since it was asked?
+ * False as well for some 20 ms, in which it could not be known. */
+bool us_kvm_vcpu_still_waits(struct us_kvm_vcpu *v);
 /*
  * Hot path: resume it.  Returns the time taken from the guest: from the request to stop
  * until now, without the part in which it would have waited for a host CPU anyway.
