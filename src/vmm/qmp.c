@@ -344,6 +344,45 @@ static int greet(struct us_qmp *q, struct us_err *e)
 	return negotiate(q, oob, e);
 }
 
+/* A GDB stub stops its guest as a client connects, and says so with a packet. */
+static bool is_stub(const struct us_qmp *q)
+{
+	size_t i = q->from;
+	while (i < q->to && q->buf[i] == '+')
+		i++;
+	return q->to - i >= 2 && q->buf[i] == '$' &&
+	       (q->buf[i + 1] == 'T' || q->buf[i + 1] == 'S');
+}
+
+/*
+ * QEMU's stub does not resume the guest as the client only closes.  The "OK" is not
+ * acknowledged: the guest runs then, and the stub takes a byte for a request to stop.
+ */
+static bool detach_stub(struct us_qmp *q)
+{
+	static const char detach[] = "+$D#44", done[] = "$OK#9a";
+	uint64_t deadline_ns = us_now_ns() + GREETING_MS * US_NS_PER_MS;
+	q->budget = FIRST_BUF;
+	if (send_all(q, detach, strlen(detach), deadline_ns, NULL) < 0)
+		return false;
+	while (!memmem(q->buf + q->from, q->to - q->from, done, strlen(done)))
+		if (us_now_ns() >= deadline_ns || receive(q, deadline_ns, NULL) < 0)
+			return false;
+	return true;
+}
+
+static void leave_stub(struct us_qmp *q, struct us_err *e)
+{
+	if (detach_stub(q))
+		us_hint(e, "it is a GDB stub, and the guest runs on: name it as gdb:%s",
+			q->name);
+	else
+		us_hint(e,
+			"it is a GDB stub, and may have stopped the guest: say "
+			"'cont' in its monitor, and name the stub as gdb:%s",
+			q->name);
+}
+
 static int open_named(int fd, const char *name, struct us_qmp **ret, struct us_err *e)
 {
 	struct us_qmp *q = calloc(1, sizeof(*q));
@@ -354,6 +393,8 @@ static int open_named(int fd, const char *name, struct us_qmp **ret, struct us_e
 	q->fd = fd;
 	us_printable(q->name, sizeof(q->name), name);
 	int r = greet(q, e);
+	if (r == -EPROTO && is_stub(q))
+		leave_stub(q, e);
 	if (r < 0)
 		us_qmp_close(q);
 	else

@@ -10,7 +10,8 @@
  * Commands are numbered, so that a reply that comes after its timeout is not taken for
  * that of the next command: after -ETIMEDOUT a `cont` can still be sent.  After a peer
  * broke the protocol or hung up, nothing more is sent to it: all later calls give
- * -EPROTO or -ECONNRESET at once.
+ * -EPROTO or -ECONNRESET at once.  The exception: a GDB stub, which stops its guest as
+ * a client connects, is detached from before the connection is closed.
  */
 #ifndef US_VMM_QMP_H
 #define US_VMM_QMP_H

@@ -105,6 +105,26 @@ static void refuses_nonsense(void **state)
 	}
 }
 
+/* A GDB stub has stopped its guest: it runs on only after a detach. */
+static void detaches_from_a_stub(void **state)
+{
+	(void)state;
+	static const char *const says[] = { "$T02thread:01;#04", "+$S05#b8" };
+	for (size_t i = 0; i < sizeof(says) / sizeof(*says); i++) {
+		struct peer p = { .first = says[i], .again = "$OK#9a", .repeat = 1 };
+		struct us_qmp *q;
+		struct us_err e = { 0 };
+		char got[64];
+		assert_int_equal(open_against(&p, &q, &e), -EPROTO);
+		ssize_t n = recv(p.fd, got, sizeof(got) - 1, MSG_DONTWAIT);
+		assert_true(n > 0);
+		got[n] = '\0';
+		assert_string_equal(got, "+$D#44");
+		assert_non_null(strstr(e.hint, "gdb:"));
+		peer_end(&p);
+	}
+}
+
 #define GREETING_OF(list) "{\"QMP\": {\"capabilities\": " list "}}\r\n"
 #define REFUSED		  "{\"error\": {\"class\": \"X\", \"desc\": \"no\"}, \"id\": 0}\r\n"
 #define READY_THEN	  "{\"return\": {}, \"id\": 1}\r\n"
@@ -313,6 +333,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_cut_anywhere),
 		cmocka_unit_test(refuses_nonsense),
+		cmocka_unit_test(detaches_from_a_stub),
 		cmocka_unit_test(negotiates_capabilities),
 		cmocka_unit_test(takes_replies_in_pieces),
 		cmocka_unit_test(passes_on_errors_and_skips_late_replies),
