@@ -64,13 +64,15 @@ static void note_far_ret(struct us_x86_flow *f, const struct us_code_place *at,
 		note_table(f, &after);
 }
 
-/* A CALL of a retpoline in the same function calls what that leads to. */
+/* A CALL of a retpoline in the same function calls what that leads to.  Without an end
+ * each address would be in it, and a thunk visited here is not where a jump to it
+ * leads. */
 static void note_called(struct us_x86_flow *f, const struct us_code_place *at,
 			us_gva to, const struct us_x86_state *st)
 {
 	struct us_x86_state called = *st;
 	struct us_x86_insn insn;
-	if (to == at->start || !us_code_place_has(at, to) ||
+	if (to == at->start || !at->end || !us_code_place_has(at, to) ||
 	    !us_x86_flow_decode(f, to, &insn) || insn.kind != US_X86_PUSH_PC ||
 	    !us_x86_flow_is_retpoline(f, &insn, to + insn.len))
 		return;

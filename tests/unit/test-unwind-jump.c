@@ -155,6 +155,33 @@ static void a_call_through_a_retpoline(void **state)
 	EXPECT(0x2019, 0x3006);
 }
 
+/* call 1f; 2: pause; lfence; jmp 2b; 1: mov rax, (rsp); ret */
+#define THUNK "\xe8\x07\0\0\0\xf3\x90\x0f\xae\xe8\xeb\xf9\x48\x89\x04\x24\xc3"
+
+/* That it was called through the thunk before takes nothing from the jump to it. */
+static void a_jump_to_a_thunk_that_was_called(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\x90\xc3");
+	FUNCTION(0x1800, THUNK);
+	/* push rbx; call 0x1800; pop rbx; jmp 0x1800 */
+	FUNCTION(0x2000, "\x53\xe8\xfa\xf7\xff\xff\x5b\xe9\xf4\xf7\xff\xff");
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x58\xc3");
+	put(STACK, 0x3006);
+	unwind(0x1000, STACK);
+	EXPECT(0x1000, 0x3006);
+	put(STACK, 0x2006);
+	put(STACK + 16, 0x3006);
+	unwind(0x1000, STACK);
+	EXPECT(0x1000, 0x2006, 0x3006);
+	/* What only calls through it leaves by its own return. */
+	AT(0x2000, "\x53\xe8\xfa\xf7\xff\xff\x5b\xc3\xcc\xcc\xcc\xcc");
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK, 0x3006);
+	unwind(0x1000, STACK);
+	assert_int_equal(out.n, 1);
+}
+
 /* --- xchg --- */
 
 /* push r15; mov rsi, r15; xchg rsp, r15; call *rdi; xchg r15, rsp; pop r15; ret */
@@ -370,11 +397,17 @@ static void on_behind_a_far_return(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(through_a_trampoline),	  TEST(through_no_trampoline),
-		TEST(by_a_pop_and_a_jump),	  TEST(narrow_by_a_pop_and_a_jump),
-		TEST(a_call_through_a_retpoline), TEST(behind_a_retpoline),
-		TEST(stack_changes_places),	  TEST(narrow_stack_is_an_argument),
-		TEST(narrow_by_a_far_return),	  TEST(on_behind_a_far_return),
+		TEST(through_a_trampoline),
+		TEST(through_no_trampoline),
+		TEST(by_a_pop_and_a_jump),
+		TEST(narrow_by_a_pop_and_a_jump),
+		TEST(a_call_through_a_retpoline),
+		TEST(behind_a_retpoline),
+		TEST(a_jump_to_a_thunk_that_was_called),
+		TEST(stack_changes_places),
+		TEST(narrow_stack_is_an_argument),
+		TEST(narrow_by_a_far_return),
+		TEST(on_behind_a_far_return),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
