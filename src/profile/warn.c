@@ -133,11 +133,19 @@ static void find_places(struct us_profile *p, struct cut_places *c, uint64_t cut
 	find_most(c, cut);
 }
 
-/* kvm may know only a part of the guest's memory: docs/backends.md. */
-static bool bpf_reads_more(const struct us_profile *p, uint64_t faults, uint64_t cut)
+/* What else can have ended these stacks, and what helps: docs/backends.md. */
+static const char *about_faults(const struct us_profile *p, uint64_t faults,
+				uint64_t cut)
 {
 	const char *backend = us_profile_fact(p, "backend");
-	return backend && !strcmp(backend, "kvm") && faults * 2 >= cut;
+	/* kvm may know only a part of the guest's memory. */
+	if (backend && !strcmp(backend, "kvm") && faults * 2 >= cut)
+		return " (--backend bpf learns from KVM where memory is)";
+	/* To the unwinder, what was not copied is not there. */
+	if (backend && !strcmp(backend, "bpf"))
+		return " or is beyond bpf's copy of the stack, 16 KiB at most "
+		       "(--backend kvm has no such limit)";
+	return "";
 }
 
 static void warn_of_cut_stacks(struct us_profile *p)
@@ -164,9 +172,9 @@ static void warn_of_cut_stacks(struct us_profile *p)
 		us_append(why, sizeof(why), "%s%.1f %% %s", then,
 			  100.0 * (double)c.ends[i] / (double)all,
 			  us_unwind_end_words((enum us_unwind_end)i));
-		if (i == US_END_FAULT && bpf_reads_more(p, c.ends[i], cut))
-			us_append(why, sizeof(why),
-				  " (--backend bpf learns from KVM where memory is)");
+		if (i == US_END_FAULT)
+			us_append(why, sizeof(why), "%s",
+				  about_faults(p, c.ends[i], cut));
 		then = "; ";
 	}
 	if (c.most)

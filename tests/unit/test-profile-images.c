@@ -36,6 +36,30 @@ static void cut_stacks_of_programs_are_told_apart(void **state)
 	}
 }
 
+/* bpf's copy of a stack ends somewhere, and looks like memory that is not there. */
+static void stacks_beyond_a_copy_are_told(void **state)
+{
+	(void)state;
+	static const char *const backends[] = { "bpf", "gdb" };
+	const us_gva pc[] = { 0xffffffff81000010 };
+	for (size_t i = 0; i < 4; i++) {
+		struct recording r;
+		struct us_err e;
+		struct us_sample s = { .end = i < 2 ? US_END_FAULT : US_END_NO_RULE,
+				       .weight = 1 };
+		begin(&r);
+		assert_int_equal(us_writer_fact(r.w, "backend", backends[i % 2], &e),
+				 0);
+		assert_int_equal(us_writer_sample(r.w, &s, pc, NULL, 1, &e), 0);
+		end(&r, US_RECORD_DONE, "");
+		struct us_profile *p = profile_of(&r, NULL);
+		assert_int_equal(warned(p, "beyond bpf's copy of the stack"), i == 0);
+		assert_int_equal(warned(p, "memory that could not be read"), i < 2);
+		us_profile_free(p);
+		close(r.fd);
+	}
+}
+
 static void images_that_are_not_right_give_no_names(void **state)
 {
 	(void)state;
@@ -169,6 +193,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_hold_for_their_time),
 		cmocka_unit_test(names_hold_for_their_space),
+		cmocka_unit_test(stacks_beyond_a_copy_are_told),
 		cmocka_unit_test(cut_stacks_of_programs_are_told_apart),
 		cmocka_unit_test(images_that_are_not_right_give_no_names),
 	};
