@@ -14,6 +14,6 @@ async function copyText() {
 		box.remove();
 	}
 	$("copy").textContent = isDone ? "Copied" : "Not permitted";
-	$("live").textContent = isDone ? "copied as text" : "the browser does not permit it";
+	tell(isDone ? "copied as text" : "the browser does not permit it");
 	setTimeout(() => { $("copy").textContent = "Copy as text"; }, 1500);
 }

@@ -13,3 +13,8 @@ function make(tag, className, text) {
 	return e;
 }
 const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+// What has just been chosen or done, in words.  isQuiet: not read aloud.
+function tell(text, isQuiet) {
+	$("live").setAttribute("aria-live", isQuiet ? "off" : "polite");
+	$("live").textContent = text;
+}

@@ -49,9 +49,17 @@ function describe(node) {
 		`self ${percent(shareOf(shown.self[node]))}, ` +
 		`${count(shown.total[node])} ${data.unit}, depth ${flame.tree.depth[node]}`;
 }
-function say(node) {
-	$("live").textContent = describe(node);
+let said = "";
+function say(node, isQuiet) {
+	said = describe(node);
+	tell(said, isQuiet);
 	showPicked();
+}
+// The figures of the frame that was described last, if other words have not come since.
+// Quiet, because a live page has new ones each second.
+function sayAgain() {
+	if (said && $("live").textContent === said)
+		say(flame.selected, true);
 }
 // What can be asked about the selected frame.
 function showPicked() {

@@ -97,7 +97,7 @@ function heatKey(event) {
 		if (!event.shiftKey)
 			heat.from = -1;
 		heat.at = Math.min(Math.max(to, 0), last);
-		$("live").textContent = heatWords(heat.at);
+		tell(heatWords(heat.at));
 		drawHeat();
 	} else if (event.key === "Enter" || event.key === " ") {
 		heat.from = heat.from < 0 ? at : heat.from;

@@ -123,6 +123,7 @@ function drawWeights(selected, open) {
 	showTime();
 	tellFilters();
 	showFlame(false);
+	sayAgain();
 	search();
 	if (rowOf.size)
 		showTree(open);

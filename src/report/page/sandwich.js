@@ -81,7 +81,7 @@ function sandwichHalf(canvas, upward, words) {
 		pick: (node) => node && showFunction(funcOf(node), "sandwich"),
 		back: () => {},
 		say: (node) => {
-			$("live").textContent = `${F.name[funcOf(node)]}: ${percent(share(node))} of ${F.name[funcOf(0)]} ${words}`;
+			tell(`${F.name[funcOf(node)]}: ${percent(share(node))} of ${F.name[funcOf(0)]} ${words}`);
 		},
 		tip: (node) => {
 			const f = funcOf(node), list = make("dl");

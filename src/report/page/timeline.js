@@ -121,7 +121,7 @@ function chooseTime(from, to, isLive) {
 	const text = (b) => (bucketTime(b) / 1e9).toFixed(9).replace(/\.?0+$/, "");
 	state.time = from <= 0 && to >= T.buckets ? "" : text(first) + "-" + text(last);
 	if (!isLive)
-		$("live").textContent = "time " + (state.time ? `${timeText(first)} to ${timeText(last)}` : "all");
+		tell("time " + (state.time ? `${timeText(first)} to ${timeText(last)}` : "all"));
 	filtersChanged();
 }
 const bucketAt = (event) => Math.round((event.clientX - line.canvas.getBoundingClientRect().left) / line.width * T.buckets);
