@@ -4,7 +4,11 @@
 const WINDOWS = [["5", "the last 5 s"], ["15", "the last 15 s"], ["60", "the last minute"], ["0", "all since the start"]];
 const query = new URLSearchParams(location.search);
 const token = query.get("token") || "", guest = query.get("guest") || "";
-const live = { paused: false, range: null, over: "", asking: false, again: false, notBefore: 0, shownAt: -1, strip: null };
+// The server sends an event each second.  Without any for so long, the page says so; after
+// the longer time, or with a question that takes too long, it begins anew: a connection can
+// be dead without an end.
+const SILENT_MS = 5000, DEAD_MS = 20000, HUNG_MS = 60000;
+const live = { paused: false, range: null, over: "", asking: false, again: false, askedAt: 0, hang: null, heardAt: 0, silent: "", notBefore: 0, shownAt: -1, strip: null };
 
 function link(path, more) {
 	const q = new URLSearchParams(more);
@@ -13,8 +17,8 @@ function link(path, more) {
 	q.set("token", token);
 	return path + "?" + q;
 }
-async function ask(path, more) {
-	const answer = await fetch(link(path, more), { cache: "no-store" });
+async function ask(path, more, signal) {
+	const answer = await fetch(link(path, more), { cache: "no-store", signal });
 	if (!answer.ok)
 		throw new Error((await answer.text()).trim());
 	return answer.json();
@@ -24,9 +28,9 @@ async function ask(path, more) {
 
 const spell = (s) => s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`;
 function sayLive() {
-	const state = live.over ? "over" : live.paused ? "paused" : "live";
+	const state = live.over || live.silent ? "over" : live.paused ? "paused" : "live";
 	const { range } = live;
-	const text = live.over || (range ? `From ${spell(range.from)} to ${spell(range.to)}` : live.paused ? "Paused" : "Live");
+	const text = live.over || live.silent || (range ? `From ${spell(range.from)} to ${spell(range.to)}` : live.paused ? "Paused" : "Live");
 	if ($("live-state").textContent !== text)
 		$("live-state").textContent = text;
 	$("live-state").dataset.state = state;
@@ -56,7 +60,7 @@ async function renew(now) {
 	if (key === live.shownAt)
 		return;
 	const began = performance.now();
-	onCpu = await ask("data", wanted);
+	onCpu = await ask("data", wanted, live.hang.signal);
 	showThisProfile();
 	live.shownAt = key;
 	// What takes long is asked for less often.
@@ -70,8 +74,10 @@ async function look(force) {
 	if (document.hidden && !force)
 		return;
 	live.asking = true;
+	live.askedAt = performance.now();
+	live.hang = new AbortController();
 	try {
-		const history = await ask("history", { since: live.strip.end });
+		const history = await ask("history", { since: live.strip.end }, live.hang.signal);
 		if (history.guest)
 			live.strip.add(history);
 		canAskOwners ||= Boolean(history.owners);
@@ -82,8 +88,11 @@ async function look(force) {
 			live.paused = false;
 		else if (force || (!still && performance.now() >= live.notBefore))
 			await renew(history.now);
+		live.heardAt = performance.now();
+		live.silent = "";
 	} catch (e) {
-		live.over = e instanceof TypeError ? "The server is gone. What was seen stays here." : e.message;
+		if (e.name !== "AbortError")
+			live.over = e instanceof TypeError ? "The server is gone. What was seen stays here." : e.message;
 	}
 	live.asking = false;
 	sayLive();
@@ -93,15 +102,39 @@ async function look(force) {
 		await look(true);
 	}
 }
+let events = null;
 function listenToServer() {
-	const events = new EventSource(link("events"));
-	events.addEventListener("message", () => look(false));
-	events.addEventListener("error", () => {
-		if (events.readyState === EventSource.CLOSED)
-			setTimeout(listenToServer, 2000);
+	const mine = events = new EventSource(link("events"));
+	mine.addEventListener("message", () => {
+		live.heardAt = performance.now();
+		look(false);
+	});
+	mine.addEventListener("error", () => {
+		if (mine.readyState === EventSource.CLOSED)
+			setTimeout(() => mine === events && listenToServer(), 2000);
 		if (!live.over)
 			look(true);
 	});
+}
+function saySilent(since) {
+	const at = new Date(Date.now() - (performance.now() - since));
+	live.silent ||= `No answer since ${at.toLocaleTimeString()}. What was seen stays here.`;
+	sayLive();
+}
+// Each second.  Only an answer ends the silence: look().
+let begunAt = performance.now();
+function watch() {
+	const now = performance.now(), isHung = live.asking && now - live.askedAt > HUNG_MS;
+	if (now - live.heardAt > SILENT_MS)
+		saySilent(live.heardAt);
+	else if (isHung)
+		saySilent(live.askedAt);
+	if (!isHung && now - Math.max(live.heardAt, begunAt) <= DEAD_MS)
+		return;
+	begunAt = now;
+	live.hang?.abort();
+	events.close();
+	listenToServer();
 }
 
 // ---- Tools ----
@@ -183,4 +216,6 @@ makeTools();
 listenToLive();
 look(true);
 listenToServer();
-showGuests().then(() => setInterval(() => document.hidden || live.over || showGuests(), 10000)).catch(() => {});
+setInterval(watch, 1000);
+showGuests().then(() => setInterval(() => document.hidden || live.over || live.silent ||
+	showGuests().catch(() => {}), 10000)).catch(() => {});
