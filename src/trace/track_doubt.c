@@ -55,7 +55,9 @@ bool us_track_is_upcall(const struct us_tracker *t, struct us_track_function *f)
 	const struct us_track_frame *x = top(t);
 	struct us_track_entering e = { .function = f, .resumed = true };
 	bool any = is_to_any(t);
-	if (!t->how || !x || x->function == f || (any && t->link))
+	/* What was interrupted goes on: with its own function, or with its jump. */
+	bool expected = t->next == US_NEXT_JUMP && t->function == f;
+	if (!t->how || !x || x->function == f || expected || (any && t->link))
 		return false;
 	if (is_call(t))
 		e.sp = t->sp;

@@ -187,6 +187,28 @@ static void with_link_registers(void **state)
 	assert_int_equal(m->vcpu.interrupts, 2);
 }
 
+/* Between a tail call and its target, which is no upcall then. */
+static void behind_a_tail_call(void **state)
+{
+	struct machine *m = *state;
+	struct us_track_site to_f = { .in = &m->f[MAIN], .target = &m->f[F] };
+	us_track_link_call(&m->t, &to_f);
+	enter(m, F, 2);
+	for (int from = F; from < H; from++) {
+		jump(m, from, from + 1);
+		enter(m, TICK, 3);
+		expect_path(m, "2;5000");
+		iret(m, TICK, 0);
+		enter(m, from + 1, 4);
+		expect_path(m, from == F ? "1000;3000" : "1000;4000");
+	}
+	struct us_track_site h = { .in = &m->f[H], .by_stack = true };
+	us_track_link_return(&m->t, &h);
+	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.interrupts, 2);
+	assert_int_equal(m->vcpu.resyncs, 0);
+}
+
 /* ---- What the processor says ---- */
 
 static enum us_track_how how(uint64_t from, uint64_t sp, int gate)
@@ -228,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ends_with_a_jump, start, stop),
 		cmocka_unit_test_setup_teardown(is_no_interrupt, start, stop),
 		cmocka_unit_test_setup_teardown(with_link_registers, start_link, stop),
+		cmocka_unit_test_setup_teardown(behind_a_tail_call, start_link, stop),
 		cmocka_unit_test(below_what_was_interrupted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
