@@ -199,8 +199,9 @@ static bool return_popped(struct us_tracker *t, uint64_t sp)
 	return true;
 }
 
-void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
-			 uint64_t sp, unsigned word)
+/* Has a call stored what is loaded from sp? */
+static bool leads_to_caller(struct us_tracker *t, const struct us_track_site *s,
+			    uint64_t sp)
 {
 	own_stack(t);
 	if (!is_entry_of_trap(t, s))
@@ -212,9 +213,24 @@ void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
 			t->stacks, t->stack, sp, &m);
 		back = left && has_call(left, sp);
 	}
-	if (back)
+	return back;
+}
+
+void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
+			 uint64_t sp, unsigned word)
+{
+	if (leads_to_caller(t, s, sp))
 		us_track_return(t, s, sp, 2 * word);
 	else if (!return_popped(t, sp + 2 * word))
+		us_track_jump(t, s);
+}
+
+void us_track_pop_jump(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
+		       unsigned word)
+{
+	if (leads_to_caller(t, s, sp))
+		us_track_return(t, s, sp, word);
+	else
 		us_track_jump(t, s);
 }
 

@@ -369,6 +369,9 @@ void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64
  * no call has stored an address at sp. */
 void us_track_far_return(struct us_tracker *t, const struct us_track_site *s,
 			 uint64_t sp, unsigned word);
+/* Likewise for a jump to the address that was popped from sp. */
+void us_track_pop_jump(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
+		       unsigned word);
 /* A function's first instruction is about to be executed. */
 void us_track_enter(struct us_tracker *t, const struct us_track_entry *e);
 /* About to be executed: a jump that may lead to a function's first instruction, or the

@@ -187,7 +187,10 @@ static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4
 		us_track_enter(&v->t, &e);
 		break;
 	case 7:
-		us_track_jump(&v->t, &s);
+		if (op[0] & 0x20 && !v->t.link)
+			us_track_pop_jump(&v->t, &s, sp, 8);
+		else
+			us_track_jump(&v->t, &s);
 		break;
 	case 8:
 		us_track_switch(&v->t, &s, 0);

@@ -22,6 +22,9 @@ struct us_block {
 	 * known yet.  NULL: none. */
 	struct qemu_plugin_insn *load;
 	struct us_point *load_point;
+	/* x86: a pop into a register that has kept the word since.  NULL: none. */
+	struct qemu_plugin_insn *pop;
+	uint8_t popped; /* us_flow_insn.popped */
 };
 
 /* Request a callback before the instruction is executed. */
@@ -47,9 +50,13 @@ struct us_point *us_block_point(const struct us_block *b, uint64_t target);
 /* Is the target of this call in the same function, but not its start? */
 bool us_is_no_call(const struct us_block *b, uint64_t target);
 
-/* far.c: x86's far calls and returns. */
+/* far.c: x86's far calls and returns, and jumps to what was popped. */
 void us_far_add_call(const struct us_block *b);
 void us_far_add_return(const struct us_block *b);
+/* False: it is no jump to a word that this block has popped. */
+bool us_pop_add_jump(const struct us_block *b);
+/* Remember a pop, until its register may have changed. */
+void us_pop_note(struct us_block *b);
 
 /* link.c: where calls leave the return address in a register. */
 void us_link_add_call(const struct us_block *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * far.c: x86's far calls and returns; see block.h.
+ * far.c: x86's far calls and returns, and jumps to what was popped; see block.h.
  *
  * A far call stores cs and then its return address, below; a far return loads the
  * address and then cs.  QEMU also reports what they access besides: the pointer,
@@ -63,6 +63,44 @@ static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void 
 				    1U << qemu_plugin_mem_size_shift(info));
 	}
 	us_plugin_end(v);
+}
+
+static void on_popped(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
+{
+	const struct us_point *p = data;
+	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	if (qemu_plugin_mem_is_store(info)) {
+		hear_other(v);
+	} else if (is_last(v)) {
+		us_plugin_access(v, info, sp);
+		us_track_pop_jump(&v->tracker, &p->site, sp,
+				  1U << qemu_plugin_mem_size_shift(info));
+	}
+	us_plugin_end(v);
+}
+
+/* Nothing between the pop and the jump can fail, so both are heard of at once. */
+bool us_pop_add_jump(const struct us_block *b)
+{
+	if (!b->pop || b->flow.jumps_by != b->popped)
+		return false;
+	struct us_point *p = us_block_point(b, 0);
+	struct us_block at = *b;
+	at.insn = b->pop;
+	if (!p)
+		return false;
+	us_block_before(&at, before_return, p);
+	us_block_at_access(&at, on_popped, p);
+	return true;
+}
+
+void us_pop_note(struct us_block *b)
+{
+	if (b->flow.popped)
+		b->pop = b->insn;
+	else if (!b->flow.keeps)
+		b->pop = NULL;
+	b->popped = b->flow.popped ? b->flow.popped : b->popped;
 }
 
 void us_far_add_call(const struct us_block *b)

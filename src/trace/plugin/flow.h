@@ -33,6 +33,10 @@ struct us_flow_insn {
 	bool loads_stack; /* the stack pointer gets an unrelated value */
 	bool halts;	  /* waits for an interrupt: hlt, mwait, wfi */
 	uint64_t target;
+	/* x86: 1 + the number of the register that a word is popped into, and of the
+	 * one that is jumped to; 0: none. */
+	uint8_t popped, jumps_by;
+	bool keeps; /* changes no general register but the stack pointer */
 	/* For architectures with a link register. */
 	enum us_flow_link link;
 	bool alternate;	    /* a call or return with another register (RISC-V: t0) */

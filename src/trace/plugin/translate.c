@@ -519,7 +519,8 @@ static void add_flow(struct us_block *b)
 		us_block_before_here(b, on_trap);
 		break;
 	default:
-		add_jump(b);
+		if (!us_pop_add_jump(b))
+			add_jump(b);
 	}
 }
 
@@ -612,6 +613,8 @@ static void translate_insn(struct us_block *b)
 	bool begins = us_block_begins(b, b->pc);
 	if (b->load && (begins || !is_plain(&b->flow)))
 		us_link_flush(b);
+	if (begins)
+		b->pop = NULL;
 	if (b->pc == us_plugin.reset_vector && is_reset_code(b->insn))
 		us_block_before_here(b, on_reset);
 	us_count_code(b->of, b->pc);
@@ -626,6 +629,7 @@ static void translate_insn(struct us_block *b)
 	if (us_plugin.arch->link)
 		us_link_add(b);
 	add_flow(b);
+	us_pop_note(b);
 }
 
 /* The thread that is about to execute a block translates it. */

@@ -123,12 +123,31 @@ static void by_decoder(const struct us_x86_insn *x, uint64_t end,
 		set_target(ret, end, x->imm);
 }
 
+/* op[0] to op[n - 1] is behind the prefixes; high: REX.B. */
+static void note_popped(const uint8_t *op, size_t n, bool high,
+			struct us_flow_insn *ret)
+{
+	uint8_t reg = (uint8_t)(1 + 8 * high + (op[n - 1] & 7));
+	bool add = (n == 3 && op[0] == 0x83) || (n == 6 && op[0] == 0x81);
+	if (n == 1 && (op[0] & 0xf8) == 0x58 && reg != 1 + US_X86_CODE_RSP)
+		ret->popped = reg;
+	else if (n == 2 && op[0] == 0xff && (op[1] & 0xf8) == 0xe0)
+		ret->jumps_by = reg;
+	else if (n == 3 && op[0] == 0x0f && op[1] == 0xae && op[2] == 0xe8)
+		ret->keeps = true; /* lfence */
+	else if (add && op[1] == 0xc4 && !high)
+		ret->keeps = true; /* add $.., %rsp */
+}
+
 void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret)
 {
 	struct us_x86_insn x;
 	size_t at = skip_prefixes(code, n);
 	*ret = (struct us_flow_insn){ .flow = US_FLOW_ON };
 	ret->halts = at < n && halts(code + at, n - at);
+	if (at < n)
+		note_popped(code + at, n - at, at && (code[at - 1] & 0xf1) == 0x41,
+			    ret);
 	if (at >= n || by_opcode(code + at, n - at, ret))
 		return;
 	if (repeats(code, at)) {
