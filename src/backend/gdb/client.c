@@ -381,6 +381,14 @@ int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns)
 	return failed(g, -ETIMEDOUT, "it keeps sending, but does not answer");
 }
 
+bool us_gdb_answers_later(struct us_gdb *g, unsigned after)
+{
+	if (g->no_ack || g->sent >= after)
+		return false;
+	g->pending = true;
+	return true;
+}
+
 int us_gdb_wait_ack(struct us_gdb *g)
 {
 	uint64_t deadline_ns = us_now_ns() + (g->acks ? LATE_ACK_NS : ACK_WAIT_NS);

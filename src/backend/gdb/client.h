@@ -98,6 +98,13 @@ US_MUST_CHECK int us_gdb_flush(struct us_gdb *g, uint64_t deadline_ns);
  * -EPROTO: the peer does not speak the protocol.  A deadline of 0 does not wait.
  */
 US_MUST_CHECK int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns);
+/*
+ * Hot path: after us_gdb_get(), of one packet of several that were sent at once, with
+ * `after` more behind it.  Has the peer acknowledged one of these already, so that the
+ * packet is the answer to that?  QEMU acknowledges each just before it answers, and
+ * leaves some unanswered.  If so, us_gdb_get() gives the packet once more.
+ */
+bool us_gdb_answers_later(struct us_gdb *g, unsigned after);
 /* Wait until the peer has acknowledged all that we sent (it may want it again), or a
  * packet comes.  Does not wait in no-ack mode, or for a peer that never acknowledges.
  * Errors as for us_gdb_get(); -ETIMEDOUT only from a peer that is known to acknowledge.

@@ -85,11 +85,13 @@ int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns)
 	}
 }
 
-/* What is asked of each vCPU at each sample. */
+/* What is asked of each vCPU at each sample.  QEMU does not answer EXTRA for a vCPU
+ * that was unplugged: the answer to a later request, which there always is, shows that.
+ */
 enum request {
 	SELECT,
-	REGISTERS,
 	EXTRA,
+	REGISTERS,
 	APART,
 	ENTRY = APART + US_GDB_ENTRY - US_GDB_APART, /* not at each sample */
 	N_REQUEST = ENTRY,
@@ -111,7 +113,7 @@ static bool applies(const struct us_gdb_session *s, enum request what, unsigned 
 
 static int put_request(struct us_gdb_session *s, enum request what, unsigned vcpu)
 {
-	static const char *const verb[] = { "Hg", "g", "qThreadExtraInfo," };
+	static const char *const verb[] = { "Hg", "qThreadExtraInfo,", "g" };
 	char text[48];
 	if (what >= APART) {
 		snprintf(text, sizeof(text), "p%x",
@@ -126,6 +128,21 @@ static int put_request(struct us_gdb_session *s, enum request what, unsigned vcp
 	return us_gdb_put(&s->client, text);
 }
 
+static void take_registers(struct us_gdb_session *s, unsigned vcpu,
+			   struct us_gdb_sample *ret)
+{
+	const struct us_gdb *g = &s->client;
+	struct us_regs *regs = &ret->regs[vcpu];
+	uint8_t *state = &ret->state[vcpu];
+	ret->apart.got = 0;
+	if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs,
+			  &ret->code[vcpu]))
+		ret->refused |= 1ull << vcpu;
+	else if (us_x86_at_reset(regs) ||
+		 (*state == US_GDB_HALTED && us_aarch64_is_off(regs)))
+		*state = US_GDB_OFF;
+}
+
 static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcpu,
 		       struct us_gdb_sample *ret)
 {
@@ -135,21 +152,13 @@ static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcp
 	case SELECT:
 		ret->refused |= (uint64_t)!us_gdb_said(g, "OK") << vcpu;
 		break;
-	case REGISTERS:
-		ret->apart.got = 0;
-		ret->state[vcpu] = US_GDB_RUNNING;
-		if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs,
-				  &ret->code[vcpu]))
-			ret->refused |= 1ull << vcpu;
-		else if (us_x86_at_reset(regs))
-			ret->state[vcpu] = US_GDB_OFF;
-		break;
 	case EXTRA:
 		/* "halted" in hexadecimal: QEMU says "CPU#1 [halted ]". */
-		if (strstr(g->parser.body, "68616c746564") &&
-		    ret->state[vcpu] == US_GDB_RUNNING)
-			ret->state[vcpu] = us_aarch64_is_off(regs) ? US_GDB_OFF
-								   : US_GDB_HALTED;
+		if (strstr(g->parser.body, "68616c746564"))
+			ret->state[vcpu] = US_GDB_HALTED;
+		break;
+	case REGISTERS:
+		take_registers(s, vcpu, ret);
 		break;
 	default:
 		us_gdb_decode_apart(&s->layout, what - APART, g->parser.body,
@@ -158,10 +167,27 @@ static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcp
 	}
 }
 
+/* after: how many packets were sent behind this one, and not in turn. */
+static int take_answer(struct us_gdb_session *s, enum request what, unsigned vcpu,
+		       unsigned after, uint64_t deadline_ns, struct us_gdb_sample *ret)
+{
+	int r = get_or_stop(s, deadline_ns);
+	if (r == 1)
+		return resumed_by_other(s);
+	if (r < 0)
+		return r;
+	if (what == EXTRA && us_gdb_answers_later(&s->client, after))
+		ret->refused |= 1ull << vcpu;
+	else
+		take_reply(s, what, vcpu, ret);
+	return 0;
+}
+
 /* Ask, or take the answers, or both in turn: one exchange after the other. */
 static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take,
 		    uint64_t deadline_ns, struct us_gdb_sample *ret)
 {
+	unsigned after = put ? 0 : s->client.out_packets;
 	for (unsigned k = 0; k < s->n_vcpu * N_REQUEST; k++) {
 		unsigned vcpu = k / N_REQUEST;
 		enum request what = k % N_REQUEST;
@@ -170,14 +196,11 @@ static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take
 		int r = put ? put_request(s, what, vcpu) : 0;
 		if (r == 0 && put && take)
 			r = us_gdb_flush(&s->client, deadline_ns);
+		after -= after > 0;
 		if (r == 0 && take)
-			r = get_or_stop(s, deadline_ns);
-		if (r == 1)
-			return resumed_by_other(s);
+			r = take_answer(s, what, vcpu, after, deadline_ns, ret);
 		if (r < 0)
 			return r;
-		if (take)
-			take_reply(s, what, vcpu, ret);
 	}
 	return 0;
 }
@@ -391,6 +414,7 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 		return lost(s, -ECONNRESET, watchdog_why);
 	ret->asked_ns = s->asked_ns = us_now_ns();
 	ret->refused = 0;
+	memset(ret->state, US_GDB_RUNNING, sizeof(ret->state));
 	s->ran_on = false;
 	if (s->n_vcpu < 64)
 		mask &= (1ull << s->n_vcpu) - 1;
