@@ -53,7 +53,8 @@ enum us_vcpu_state {
 	US_VCPU_EXIT,	/* in the hypervisor or VMM on the guest's behalf */
 	US_VCPU_HALTED, /* idle: waits for an interrupt */
 	US_VCPU_READY,	/* ready to run, but has no host CPU (steal) */
-	US_VCPU_OFF,	/* not started, or the whole guest is paused by its owner */
+	US_VCPU_OFF,	/* not started, unplugged, or the whole guest is paused by its
+			   owner */
 	US_N_VCPU_STATE,
 };
 

@@ -171,7 +171,7 @@ static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 	if (r < 0)
 		return us_fail(e, r, "sample the guest: %s", s->client.why);
 	b->remote.stop.at = 0;
-	if (b->sample.got & 1)
+	if (b->sample.got & 1 && b->sample.state[0] != US_GDB_UNPLUGGED)
 		us_peer_ram_prepare(&b->remote.ram, &b->sample.regs[0]);
 	r = us_gdb_session_resume(s);
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", s->client.why) : 0;
@@ -262,10 +262,15 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 {
 	static const uint8_t states[] = { [US_GDB_RUNNING] = US_VCPU_GUEST,
 					  [US_GDB_HALTED] = US_VCPU_HALTED,
-					  [US_GDB_OFF] = US_VCPU_OFF };
+					  [US_GDB_OFF] = US_VCPU_OFF,
+					  [US_GDB_UNPLUGGED] = US_VCPU_OFF };
 	struct gdb *b = ctx;
 	c->regs = b->sample.regs[vcpu];
 	c->state = paused(b) ? US_VCPU_OFF : states[b->sample.state[vcpu]];
+	if (b->sample.state[vcpu] == US_GDB_UNPLUGGED) {
+		c->form = US_CAPTURE_NONE;
+		return;
+	}
 	us_peer_ram_prepare(&b->remote.ram, &c->regs);
 	if (c->state == US_VCPU_GUEST &&
 	    (waits_after_hlt(b, &c->regs) || waits_in_guest(b, &c->regs))) {

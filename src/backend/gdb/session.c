@@ -135,8 +135,12 @@ static void take_registers(struct us_gdb_session *s, unsigned vcpu,
 	struct us_regs *regs = &ret->regs[vcpu];
 	uint8_t *state = &ret->state[vcpu];
 	ret->apart.got = 0;
-	if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs,
-			  &ret->code[vcpu]))
+	if (*state == US_GDB_UNPLUGGED) { /* they are another's */
+		memset(regs, 0, sizeof(*regs));
+		memset(&ret->code[vcpu], 0, sizeof(ret->code[vcpu]));
+		ret->refused &= ~(1ull << vcpu);
+	} else if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs,
+				 &ret->code[vcpu]))
 		ret->refused |= 1ull << vcpu;
 	else if (us_x86_at_reset(regs) ||
 		 (*state == US_GDB_HALTED && us_aarch64_is_off(regs)))
@@ -161,6 +165,8 @@ static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcp
 		take_registers(s, vcpu, ret);
 		break;
 	default:
+		if (ret->state[vcpu] == US_GDB_UNPLUGGED)
+			break;
 		us_gdb_decode_apart(&s->layout, what - APART, g->parser.body,
 				    g->parser.len, &ret->apart);
 		us_gdb_set_space(&s->layout, &ret->apart, &ret->code[vcpu], regs);
@@ -176,10 +182,12 @@ static int take_answer(struct us_gdb_session *s, enum request what, unsigned vcp
 		return resumed_by_other(s);
 	if (r < 0)
 		return r;
-	if (what == EXTRA && us_gdb_answers_later(&s->client, after))
-		ret->refused |= 1ull << vcpu;
-	else
+	if (what != EXTRA || !us_gdb_answers_later(&s->client, after))
 		take_reply(s, what, vcpu, ret);
+	else if (ret->refused >> vcpu & 1) /* nor can it be selected */
+		ret->state[vcpu] = US_GDB_UNPLUGGED;
+	else
+		ret->refused |= 1ull << vcpu;
 	return 0;
 }
 

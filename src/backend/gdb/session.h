@@ -32,7 +32,12 @@ enum us_gdb_run {
 	US_GDB_PAUSED, /* its owner paused it, or it has crashed: not ours to resume */
 };
 
-enum us_gdb_vcpu_state { US_GDB_RUNNING, US_GDB_HALTED, US_GDB_OFF };
+enum us_gdb_vcpu_state {
+	US_GDB_RUNNING,
+	US_GDB_HALTED,
+	US_GDB_OFF,
+	US_GDB_UNPLUGGED, /* it has no registers */
+};
 
 /* What one stop shows. */
 struct us_gdb_sample {
