@@ -51,32 +51,30 @@ static void on_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *d
 	us_plugin_end(v);
 }
 
-static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
+/* What a far return or a pop loads, the last of it: tell the tracker. */
+static void hear_load(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
+		      const struct us_point *p,
+		      void (*tell)(struct us_tracker *, const struct us_track_site *,
+				   uint64_t, unsigned))
 {
-	const struct us_point *p = data;
 	struct us_plugin_vcpu *v = us_plugin_begin(i);
 	if (qemu_plugin_mem_is_store(info)) {
 		hear_other(v);
 	} else if (is_last(v)) {
 		us_plugin_access(v, info, sp);
-		us_track_far_return(&v->tracker, &p->site, sp,
-				    1U << qemu_plugin_mem_size_shift(info));
+		tell(&v->tracker, &p->site, sp, 1U << qemu_plugin_mem_size_shift(info));
 	}
 	us_plugin_end(v);
 }
 
+static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
+{
+	hear_load(i, info, sp, data, us_track_far_return);
+}
+
 static void on_popped(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
 {
-	const struct us_point *p = data;
-	struct us_plugin_vcpu *v = us_plugin_begin(i);
-	if (qemu_plugin_mem_is_store(info)) {
-		hear_other(v);
-	} else if (is_last(v)) {
-		us_plugin_access(v, info, sp);
-		us_track_pop_jump(&v->tracker, &p->site, sp,
-				  1U << qemu_plugin_mem_size_shift(info));
-	}
-	us_plugin_end(v);
+	hear_load(i, info, sp, data, us_track_pop_jump);
 }
 
 /* Nothing between the pop and the jump can fail, so both are heard of at once. */

@@ -12,8 +12,8 @@
  * devices in it, which is slow; phases: a file to append the trees at its points to,
  * vmm/plugin_phases.h; counts: a file to create, plugin_counts.h; functions: one to
  * read, functions.h; only: flat counts, enum us_counts_flat; unnamed: identify code
- *without functions, such as firmware, by the addresses that are called; trace: a file
- *to create, events.h; syscalls: put system calls in it, perhaps alone.
+ * without functions, such as firmware, by the addresses that are called; trace: a file
+ * to create, events.h; syscalls: put system calls in it, perhaps alone.
  */
 #include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
